@@ -1,0 +1,109 @@
+"""Sending a prompt to the provider until it says something: the few tries that are not Temporal's business.
+
+A refused form of the request is changed once, an empty reply is asked for again at most twice, and all of it together keeps
+to one time limit. Whatever else goes wrong is a `ProviderFault`.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from openai import AsyncOpenAI
+
+from activities.chat_request import Dialect, adapt
+from activities.completions import Completion, add_usage, read_completion
+from activities.conversation import Message, ModelUsage
+from activities.model_settings import ModelSettings
+from activities.prompt import ChatMessage, chat_messages
+from activities.provider_call import post_chat
+from activities.provider_errors import ProviderFault
+
+RE_ASKS = 2
+DIALECTS_KEPT = 100
+# A shorter one could be part of an ordinary word.
+SHORTEST_SECRET = 8
+
+
+class UnknownSecretError(Exception):
+    """None of the names in `userApiKeys` is a secret the worker holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One request, but for what depends on the server's dialect. `fields` makes that part: model, limits, sampling."""
+
+    model: str
+    system: list[ChatMessage]
+    messages: list[Message]
+    tools: dict[str, Any]
+    fields: Callable[[Dialect], dict[str, Any]]
+    calls_allowed: bool
+
+
+class Provider:
+    """The provider's API as one client reaches it, and what was learned about its dialect, by model."""
+
+    def __init__(self, client: AsyncOpenAI, settings: ModelSettings) -> None:
+        self._client = client
+        self._settings = settings
+        self._dialects: dict[str, Dialect] = {}
+
+    async def ask(self, prompt: Prompt, key_names: tuple[str, ...] = ()) -> tuple[Completion, ModelUsage | None]:
+        """The completion, and the usage of every request it took.
+
+        Raises:
+            ProviderFault: no usable completion.
+            UnknownSecretError: the worker holds none of `key_names`.
+        """
+        client = self._client_for(key_names)
+        deadline = asyncio.get_running_loop().time() + self._settings.timeout
+        usages: list[ModelUsage | None] = []
+        for _ in range(1 + RE_ASKS):
+            body = await self._post(client, prompt, deadline)
+            completion = read_completion(body, calls_allowed=prompt.calls_allowed)
+            usages.append(completion.usage)
+            # A model that used up its output limit in silence would do so again.
+            if not completion.is_empty or completion.cut:
+                break
+        return completion, add_usage(usages)
+
+    def secrets(self) -> Iterator[str]:
+        """Every key that must not be seen in a message."""
+        keys = (self._client.api_key, *self._settings.secrets.values())
+        return (key for key in keys if isinstance(key, str) and len(key) >= SHORTEST_SECRET)
+
+    def _client_for(self, key_names: tuple[str, ...]) -> AsyncOpenAI:
+        if not key_names:
+            return self._client
+        key = next((self._settings.secrets[name] for name in key_names if name in self._settings.secrets), None)
+        if key is None:
+            raise UnknownSecretError(f"the worker holds no secret named {' or '.join(key_names)}")
+        return self._client.with_options(api_key=key)
+
+    async def _post(self, client: AsyncOpenAI, prompt: Prompt, deadline: float) -> Any:
+        dialect = self._dialects.get(prompt.model) or Dialect(self._settings.tool_only_content)
+        request = _request(prompt, dialect)
+        try:
+            return await self._send(client, request, deadline)
+        except ProviderFault as fault:
+            other = adapt(dialect, fault, request["messages"])
+            if other is None:
+                raise
+        body = await self._send(client, _request(prompt, other), deadline)
+        if len(self._dialects) >= DIALECTS_KEPT:
+            self._dialects.clear()
+        self._dialects[prompt.model] = other
+        return body
+
+    async def _send(self, client: AsyncOpenAI, request: dict[str, Any], deadline: float) -> Any:
+        left = deadline - asyncio.get_running_loop().time()
+        return await post_chat(client, request, max(0.001, left))
+
+
+def _request(prompt: Prompt, dialect: Dialect) -> dict[str, Any]:
+    return {
+        **prompt.fields(dialect),
+        "messages": [*prompt.system, *chat_messages(prompt.messages, dialect.tool_only_content)],
+        **prompt.tools,
+    }

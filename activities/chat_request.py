@@ -1,0 +1,85 @@
+"""Everything of a model request but its messages, and the one way it may be changed after a refusal."""
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from activities.personas import Persona
+from activities.prompt import ChatMessage, ContentForm
+from activities.provider_errors import ProviderFault
+from activities.turn_input import TurnOptions
+
+ToolDefinitions = list[dict[str, Any]]
+
+_ABOUT_CONTENT = re.compile(r"\bcontent\b(?![_ -]?(filter|polic|management|length))", re.IGNORECASE)
+_OTHER_CONTENT: dict[ContentForm, ContentForm] = {"null": "empty", "empty": "null", "omit": "empty"}
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """Where compatible servers differ: the `content` of a message that has only calls, and the name of the output limit."""
+
+    tool_only_content: ContentForm = "null"
+    limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+
+
+def merge_options(turn: TurnOptions, answer: TurnOptions | None) -> TurnOptions:
+    """The turn's options with those of an answer over them, where the answer says something other than the default."""
+    if answer is None:
+        return turn
+    said = {
+        name: getattr(answer, name)
+        for name, about in TurnOptions.model_fields.items()
+        if getattr(answer, name) != about.get_default(call_default_factory=True)
+    }
+    return turn.model_copy(update=said)
+
+
+def output_limit(persona: Persona, options: TurnOptions) -> int | None:
+    """The most tokens the reply may have, when anyone set it."""
+    return options.max_tokens or persona.max_tokens
+
+
+def request_fields(persona: Persona, options: TurnOptions, model: str, dialect: Dialect) -> dict[str, Any]:
+    """Model and sampling. What nobody set is not sent: some models refuse any value of it."""
+    temperature = options.temperature if options.temperature is not None else persona.temperature
+    fields: dict[str, Any] = {
+        "model": model,
+        "temperature": temperature,
+        dialect.limit: output_limit(persona, options),
+        "response_format": options.response_format,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def tool_fields(
+    tools: ToolDefinitions, options: TurnOptions, *, allowed: bool, calls_before: bool, answering: bool
+) -> dict[str, Any]:
+    """The tools and the choice among them.
+
+    With tools not allowed, `tools` and `tool_choice: none` are sent when calls stand in the messages, since servers in front
+    of Anthropic and Bedrock models refuse calls without definitions; else neither is sent, which every server takes. A
+    server that ignores "none" does no harm: calls that come all the same are left out.
+
+    A choice that forces a call holds until the model reads results (`answering`): forced for ever, it could never answer.
+    """
+    if not tools or (not allowed and not calls_before):
+        return {}
+    if not allowed:
+        return {"tools": tools, "tool_choice": "none"}
+    choice = options.tool_choice
+    if choice is None or (answering and choice not in ("auto", "none")):
+        return {"tools": tools}
+    return {"tools": tools, "tool_choice": choice}
+
+
+def adapt(dialect: Dialect, fault: ProviderFault, messages: list[ChatMessage]) -> Dialect | None:
+    """The dialect to try once more after a refusal that complains about exactly what it can change; else None."""
+    if fault.status not in (400, 422) or fault.code in ("content_filter", "content_policy_violation"):
+        return None
+    if "max_completion_tokens" in fault.text and dialect.limit == "max_tokens":
+        return replace(dialect, limit="max_completion_tokens")
+    tool_only = any(message.get("tool_calls") and not message.get("content") for message in messages)
+    if tool_only and _ABOUT_CONTENT.search(fault.text):
+        return replace(dialect, tool_only_content=_OTHER_CONTENT[dialect.tool_only_content])
+    return None

@@ -1,0 +1,228 @@
+"""A chat completion as providers really send it, read into one shape. Pure: a decoded body in, a `Completion` out.
+
+What is said is decided by what is there, not by `finish_reason`: calls count when there are calls. Thinking that a provider
+reports in fields of its own stays out of the text.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import Field
+
+from activities.conversation import ErrorDetails, ModelUsage
+from activities.errors import CONTENT_FILTERED, EMPTY_MODEL_RESPONSE, MODEL_REFUSAL
+from activities.json_values import clean_text
+from activities.provider_errors import ProviderFault, fault_of_body, readable
+from activities.wire import Wire
+
+CUT_REASONS = ("length", "max_tokens", "max_output_tokens", "model_length")
+FILTER_REASONS = ("content_filter", "safety", "prohibited_content", "recitation", "blocklist")
+MAX_TOKENS_REPORTED = 10**12
+
+_CALL_IN_TEXT = re.compile(
+    r"<tool_call>|<function[=_]|\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool|<｜tool|```tool_(call|code)"
+    r"|\A\s*(```json\s*)?\[?\s*\{[^{}]{0,80}?\"name\"\s*:\s*\"[^\"]{1,64}\"\s*,\s*\"(arguments|parameters)\"\s*:"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RawCall:
+    """A call as the provider sent it: nothing of it is certain. `arguments` may be any JSON value, or None when absent."""
+
+    name: str
+    arguments: Any = None
+    provider_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What one completion said. `cut` means that it stopped at its output limit; with an `error` there are no calls."""
+
+    text: str | None
+    calls: tuple[RawCall, ...]
+    finish_reason: str | None
+    model: str
+    usage: ModelUsage | None
+    cut: bool = False
+    error: ErrorDetails | None = None
+    hint: str | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Neither text nor calls, and no error that explains it."""
+        return self.text is None and not self.calls and self.error is None
+
+
+class ReplyFacts(Wire):
+    """What a reply has besides text and calls, kept beside the stored message so that a retry can give the same reply.
+
+    `problems` are by call id.
+    """
+
+    finish_reason: str | None = None
+    model: str = ""
+    provider: str = ""
+    usage: ModelUsage | None = None
+    error: ErrorDetails | None = None
+    hint: str | None = None
+    problems: dict[str, ErrorDetails] = Field(default_factory=dict)
+
+
+def read_completion(body: Any, *, calls_allowed: bool = True) -> Completion:
+    """The completion in a decoded body of status 200.
+
+    Calls that come although none were allowed are left out; nothing could run them.
+
+    Raises:
+        ProviderFault: the body reports an error, or has no choice in it.
+    """
+    choice = _first_choice(body)
+    message = choice.get("message")
+    if not isinstance(message, dict):
+        message = {}
+    finish = _text_or_none(choice.get("finish_reason"))
+    text = _joined_text(message.get("content"))
+    calls = _read_calls(message)
+    hint = None
+    if calls and not calls_allowed:
+        calls, hint = (), "the model called tools although it was asked to answer in words; the calls were left out"
+    elif not calls and text and _CALL_IN_TEXT.search(text):
+        hint = "the text looks like a tool call that the server did not recognise; it was not run"
+    error = _error_of(finish, _refusal(message))
+    if error:
+        text = text or _visible(_refusal(message))
+        calls = ()
+    return Completion(
+        text=text,
+        calls=calls,
+        finish_reason=finish,
+        model=_text_or_none(body.get("model")) or "",
+        usage=_read_usage(body.get("usage")),
+        cut=(finish or "").lower() in CUT_REASONS,
+        error=error,
+        hint=hint,
+    )
+
+
+def empty_response(completion: Completion) -> ErrorDetails:
+    """The error of a turn whose model says nothing."""
+    reason = (
+        "it used up its output limit" if completion.cut else f"finish reason {completion.finish_reason or 'unknown'}"
+    )
+    return ErrorDetails(
+        code=EMPTY_MODEL_RESPONSE, message=f"the model answered with neither text nor tool calls ({reason})"
+    )
+
+
+def add_usage(usages: Iterable[ModelUsage | None]) -> ModelUsage | None:
+    """The sum of what is known; None when nothing is."""
+    known = [usage for usage in usages if usage is not None]
+    if not known:
+        return None
+    return ModelUsage(
+        prompt_tokens=sum(usage.prompt_tokens for usage in known),
+        completion_tokens=sum(usage.completion_tokens for usage in known),
+        total_tokens=sum(usage.total_tokens for usage in known),
+    )
+
+
+def _first_choice(body: Any) -> dict[str, Any]:
+    choices = body.get("choices") if isinstance(body, dict) else None
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    if not isinstance(choice, dict):
+        raise fault_of_body(body, 200) or ProviderFault("the provider's answer has no choices", status=None)
+    if choice.get("finish_reason") == "error" or (choice.get("error") and not choice.get("message")):
+        raise fault_of_body(choice, 200) or ProviderFault(
+            "the provider broke off with finish reason error", status=None
+        )
+    return choice
+
+
+def _joined_text(content: Any) -> str | None:
+    if isinstance(content, dict):
+        content = [content]
+    if isinstance(content, list):
+        content = "".join(part if isinstance(part, str) else _part_text(part) for part in content)
+    return _visible(content)
+
+
+def _part_text(part: Any) -> str:
+    if not isinstance(part, dict) or part.get("type", "text") not in ("text", "output_text"):
+        return ""
+    text = part.get("text")
+    if isinstance(text, dict):
+        text = text.get("value")
+    return text if isinstance(text, str) else ""
+
+
+def _refusal(message: dict[str, Any]) -> str | None:
+    refusal = message.get("refusal")
+    content = message.get("content")
+    if not refusal and isinstance(content, list):
+        parts = (part.get("refusal") for part in content if isinstance(part, dict))
+        refusal = next((part for part in parts if part), None)
+    return _visible(refusal)
+
+
+def _error_of(finish: str | None, refusal: str | None) -> ErrorDetails | None:
+    reason = (finish or "").lower()
+    if refusal or reason == "refusal":
+        return ErrorDetails(code=MODEL_REFUSAL, message=readable(refusal or "the model refused to answer"))
+    # Some gateways append the category: "content_filter: SAFETY".
+    if reason.split(":")[0] in FILTER_REASONS:
+        return ErrorDetails(
+            code=CONTENT_FILTERED, message=f"the provider's content filter stopped the reply ({reason})"
+        )
+    return None
+
+
+def _read_calls(message: dict[str, Any]) -> tuple[RawCall, ...]:
+    entries = message.get("tool_calls")
+    if isinstance(entries, dict):
+        entries = [entries]
+    if not isinstance(entries, list) or not entries:
+        # The form that tool calls replaced; some servers still answer with it.
+        entries = [message.get("function_call")]
+    return tuple(_read_call(entry) for entry in entries if isinstance(entry, dict))
+
+
+def _read_call(entry: dict[str, Any]) -> RawCall:
+    function = entry.get("function")
+    source = function if isinstance(function, dict) else entry
+    return RawCall(
+        name=(_text_or_none(source.get("name")) or "").strip(),
+        arguments=source.get("arguments"),
+        provider_id=_text_or_none(entry.get("id")),
+    )
+
+
+def _read_usage(usage: Any) -> ModelUsage | None:
+    if not isinstance(usage, dict):
+        return None
+    prompt, completion, total = (_count(usage.get(f"{name}_tokens")) for name in ("prompt", "completion", "total"))
+    if prompt is None and completion is None and total is None:
+        return None
+    if completion is None and prompt is not None and total is not None:
+        completion = max(0, total - prompt)
+    prompt, completion = prompt or 0, completion or 0
+    return ModelUsage(
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        total_tokens=prompt + completion if total is None else total,
+    )
+
+
+def _count(value: Any) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_TOKENS_REPORTED:
+        return None
+    return int(value)
+
+
+def _visible(text: Any) -> str | None:
+    return clean_text(text) if isinstance(text, str) and text.strip() else None
+
+
+def _text_or_none(value: Any) -> str | None:
+    return clean_text(value)[:200] if isinstance(value, str) and value else None

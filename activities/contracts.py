@@ -1,0 +1,223 @@
+"""What workflows and activities say to each other: one request and one reply per activity.
+
+They carry ids, deltas and small values. Text over `PREVIEW_CHARS` crosses a history as a preview with the number of its row;
+whole rows stand in the store, keyed by (turn id, row).
+"""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from activities.conversation import (
+    Arguments,
+    CostAggregator,
+    ErrorDetails,
+    GMIOutput,
+    ModelUsage,
+    ToolCallResult,
+)
+from activities.turn_input import TurnInput, TurnOptions
+from activities.wire import Wire
+
+PREVIEW_CHARS = 8_000
+
+
+class Excerpt(Wire):
+    """Text as a history carries it: whole, or its first `PREVIEW_CHARS` characters with `cut` set."""
+
+    text: str
+    length: int
+    cut: bool = False
+
+    @classmethod
+    def of(cls, text: str) -> "Excerpt":
+        """The excerpt of a text."""
+        return cls(text=text[:PREVIEW_CHARS], length=len(text), cut=len(text) > PREVIEW_CHARS)
+
+
+class BeginTurn(Wire):
+    """Claim the conversation for a turn and store everything that its later steps need.
+
+    `turn_id` here and below is the turn's key: unique in the whole store, stable when the turn is retried or reset.
+    """
+
+    turn_id: str
+    workflow_id: str
+    run_id: str
+    first_run_id: str
+    conversation_id: str
+    input: TurnInput
+    now_ms: int
+
+
+class MemoryPlan(Wire):
+    """What memory put into this turn's prompt. `degraded` says why there is none."""
+
+    entries: int = 0
+    tokens: int = 0
+    truncated: bool = False
+    caution: bool = False
+    degraded: str | None = None
+
+
+class Patience(Wire):
+    """How long this turn's model calls may take, from the worker's settings. Times in seconds."""
+
+    model_timeout: float = 300.0
+    model_attempts: int = 8
+
+
+class TurnBegun(Wire):
+    """The claimed turn. `rows` of it stand in the store: its user message. `search_attributes` are those registered."""
+
+    conversation_id: str
+    persona_id: str
+    model: str = ""
+    rows: int
+    position: int
+    memory: MemoryPlan = MemoryPlan()
+    search_attributes: tuple[str, ...] = ()
+    patience: Patience = Patience()
+    took_over: str | None = None
+
+
+class PlacedResult(Wire):
+    """A result and the row of the turn where it belongs."""
+
+    row: int
+    result: ToolCallResult
+
+
+class SaveResults(Wire):
+    """Store results that are too large for an activity's recorded input. Runs as a local activity."""
+
+    turn_id: str
+    results: tuple[PlacedResult, ...]
+
+
+class ResultsSaved(Wire):
+    """How many rows stand after the save."""
+
+    rows: int
+
+
+class ModelRequest(Wire):
+    """Ask the model once.
+
+    `rows` of the turn stand before the reply, `results` among them: those the workflow itself made and has not saved.
+    `options` of an answer override those of the turn. With `tools_allowed` false the model must answer in words.
+    """
+
+    turn_id: str
+    conversation_id: str
+    round: int
+    rows: int
+    results: tuple[PlacedResult, ...] = ()
+    options: TurnOptions | None = None
+    tools_allowed: bool = True
+
+
+class ToolFacts(Wire):
+    """What the gate and the retry policy need to know of a tool. Times in seconds."""
+
+    kind: Literal["worker", "external", "memory"]
+    needs_approval: bool = False
+    repeatable: bool = False
+    timeout: float = 60.0
+    retries: int = 0
+    input_schema: dict[str, Any] | None = None
+
+
+class RequestedCall(Wire):
+    """A call as the model's reply has it, made safe.
+
+    `problem` is set when it must not run (unknown tool, arguments that are no JSON object or break the schema, a reply cut in
+    the middle): it is the error the model gets. `arguments_cut` means `arguments` is {"preview": text} and the whole stands
+    in the assistant's row.
+    """
+
+    id: str
+    name: str
+    arguments: Arguments = Field(default_factory=dict)
+    arguments_cut: bool = False
+    provider_id: str | None = None
+    problem: ErrorDetails | None = None
+    tool: ToolFacts | None = None
+
+
+class ModelReply(Wire):
+    """One reply of the model, already stored as row `row`.
+
+    `error` ends the turn with this error after the text is kept (refusal, filter, nothing said); `hint` is for the log.
+    `stored` is false when there was nothing to store: a reply with neither text nor calls.
+    """
+
+    row: int
+    stored: bool = True
+    text: Excerpt | None = None
+    calls: tuple[RequestedCall, ...] = ()
+    finish_reason: str | None = None
+    model: str = ""
+    provider: str = ""
+    usage: ModelUsage | None = None
+    error: ErrorDetails | None = None
+    hint: str | None = None
+
+
+class ToolRun(Wire):
+    """Run one tool of the worker. `row` is where its result belongs; absent `arguments` are read from row `call_row`."""
+
+    turn_id: str
+    conversation_id: str
+    call_id: str
+    name: str
+    row: int
+    call_row: int
+    arguments: Arguments | None = None
+
+
+class ToolRan(Wire):
+    """The stored result. With `cut` its output is {"preview": text}: the whole stands in the row."""
+
+    row: int
+    result: ToolCallResult
+    cut: bool = False
+
+
+class CommitTurn(Wire):
+    """Close the turn: its rows become the conversation's. `results` fill calls that are still open."""
+
+    turn_id: str
+    conversation_id: str
+    rows: int
+    results: tuple[PlacedResult, ...] = ()
+    state: Literal["completed", "failed", "cancelled", "superseded"]
+    output: GMIOutput
+    usage: CostAggregator
+    now_ms: int
+
+
+class TurnCommitted(Wire):
+    """The closed turn: its place in the conversation and the number of its rows."""
+
+    position: int
+    rows: int
+
+
+class PostTurn(Wire):
+    """Let the memory learn from a committed turn. Text is read from the store."""
+
+    turn_id: str
+    now_ms: int
+
+
+class PostTurnReport(Wire):
+    """What the memory learned. `skipped` says why it learned nothing, `problems` what went wrong; neither fails a turn."""
+
+    stored: int = 0
+    merged: int = 0
+    rejected: int = 0
+    promoted: int = 0
+    version: int = 0
+    skipped: str | None = None
+    problems: tuple[str, ...] = ()

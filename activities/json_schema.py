@@ -1,0 +1,53 @@
+"""Checking values against JSON Schemas that others wrote, without trusting the schemas.
+
+A schema may be broken, may name documents elsewhere (never fetched: a workflow has no network, and nobody lets a caller
+choose our requests), and may be large, so compiled ones are kept.
+"""
+
+import functools
+import json
+from typing import Any
+
+import jsonschema_rs
+
+MAX_CHARS = 300
+# A pattern that backtracks longer than this counts as one that does not match: nobody's schema may stop a workflow task.
+PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=10_000)
+
+
+def schema_fault(schema: dict[str, Any], value: Any, at: str) -> str | None:
+    """Where and how `value` breaks the schema, in words; None when it fits.
+
+    Raises:
+        ValueError: the schema itself cannot be used.
+    """
+    validator = _validator(json.dumps(schema, sort_keys=True))
+    error = next(iter(validator.iter_errors(value)), None)
+    if error is None:
+        return None
+    where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.instance_path)
+    return f"{at}{where}: {error.message[:MAX_CHARS]}"
+
+
+def broken_schema(schema: dict[str, Any]) -> str | None:
+    """Why a schema cannot be used, or None."""
+    try:
+        _validator(json.dumps(schema, sort_keys=True))
+    except ValueError as fault:
+        return str(fault)
+    return None
+
+
+@functools.lru_cache(maxsize=512)
+def _validator(schema: str) -> Any:
+    try:
+        return jsonschema_rs.validator_for(
+            json.loads(schema), retriever=_refuse, pattern_options=PATTERNS, mask="the value"
+        )
+    except Exception as fault:
+        # The library raises a class of its own, ValueError or the retriever's error, depending on the fault.
+        raise ValueError(f"the schema is not valid: {str(fault)[:MAX_CHARS]}") from fault
+
+
+def _refuse(uri: str) -> Any:
+    raise ValueError(f"it refers to {uri}, and references to other documents are not fetched")

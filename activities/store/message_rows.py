@@ -1,0 +1,150 @@
+"""The rows of a turn: one message each, numbered from 0, written once or as often as a retry likes."""
+
+from collections.abc import Iterable
+
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+
+from activities.conversation import AssistantMessage, Message
+from activities.store.bodies import same_message, to_message, to_text, tool_message
+from activities.store.open_calls import not_run, open_calls
+from activities.store.records import PlacedMessage
+from activities.store.tables import messages, turns
+
+_of_turn = messages.c.turn_id == bindparam("of_turn")
+
+_COUNT = select(func.count()).select_from(messages).where(_of_turn)
+_BETWEEN = select(messages.c.row, messages.c.role, messages.c.body).where(
+    _of_turn, messages.c.row.between(bindparam("first"), bindparam("last"))
+)
+_ALL = select(messages.c.row, messages.c.body).where(_of_turn).order_by(messages.c.row)
+_UPTO = _ALL.where(messages.c.row < bindparam("upto"))
+_CALLS = (
+    select(messages.c.row, messages.c.body).where(_of_turn, messages.c.role == "assistant").order_by(messages.c.row)
+)
+_TOOL_ROWS = select(messages.c.row).where(_of_turn, messages.c.role == "tool")
+_ROUND_END = select(func.min(messages.c.row)).where(
+    _of_turn, messages.c.row > bindparam("after"), messages.c.role != "tool"
+)
+_FORGET_FROM = delete(messages).where(_of_turn, messages.c.row >= bindparam("first"))
+_REPLACE = update(messages).where(_of_turn, messages.c.row == bindparam("at_row")).values(body=bindparam("new_body"))
+_INSERT = insert(messages)
+_HISTORY = (
+    select(turns.c.position, messages.c.body)
+    .join_from(turns, messages, turns.c.id == messages.c.turn_id)
+    .where(
+        turns.c.conversation_id == bindparam("conversation_id"),
+        turns.c.position < bindparam("before"),
+        turns.c.state != "open",
+    )
+    .order_by(turns.c.position.desc(), messages.c.row.desc())
+    .limit(bindparam("row_limit"))
+)
+
+
+def count(connection: Connection, turn_id: str) -> int:
+    """How many rows of the turn stand."""
+    return connection.execute(_COUNT, {"of_turn": turn_id}).scalar_one()
+
+
+def read(connection: Connection, turn_id: str, upto: int | None) -> list[PlacedMessage]:
+    """The rows in order: all, or those below `upto`."""
+    if upto is None:
+        found = connection.execute(_ALL, {"of_turn": turn_id})
+    else:
+        found = connection.execute(_UPTO, {"of_turn": turn_id, "upto": upto})
+    return [(row, to_message(body)) for row, body in found]
+
+
+def put(connection: Connection, turn_id: str, placed: Iterable[PlacedMessage]) -> int:
+    """Write rows and say how many stand then. The same message again has no effect.
+
+    Another message at a row means that the run was reset and took another way: what followed from the old one is deleted.
+    That is everything after it, but not the sibling results of a tool's result: they answer calls that still stand.
+    """
+    wanted = {row: (message.role, to_text(message)) for row, message in sorted(placed, key=lambda item: item[0])}
+    if not wanted:
+        return count(connection, turn_id)
+    standing = _standing(connection, turn_id, min(wanted), max(wanted))
+    fresh: dict[int, tuple[str, str]] = {}
+    for row, (role, body) in wanted.items():
+        if row not in standing:
+            fresh[row] = (role, body)
+            continue
+        stood_role, stood_body = standing[row]
+        if role == stood_role and same_message(stood_body, body):
+            continue
+        if role == stood_role == "tool":
+            cut = _replace_result(connection, turn_id, row, body)
+        else:
+            cut = row
+            fresh[row] = (role, body)
+            connection.execute(_FORGET_FROM, {"of_turn": turn_id, "first": row})
+        standing = {at: stood for at, stood in standing.items() if cut is None or at < cut}
+    if fresh:
+        connection.execute(
+            _INSERT,
+            [{"turn_id": turn_id, "row": row, "role": role, "body": body} for row, (role, body) in fresh.items()],
+        )
+    return count(connection, turn_id)
+
+
+def put_missing(connection: Connection, turn_id: str, placed: Iterable[PlacedMessage]) -> None:
+    """Write the rows that do not stand yet. What stands is left: an activity may have been faster than its workflow."""
+    wanted = dict(placed)
+    standing = _standing(connection, turn_id, min(wanted, default=0), max(wanted, default=0))
+    put(connection, turn_id, [(row, message) for row, message in wanted.items() if row not in standing])
+
+
+def forget(connection: Connection, turn_id: str, first: int = 0) -> None:
+    """Delete the turn's rows from `first` on."""
+    connection.execute(_FORGET_FROM, {"of_turn": turn_id, "first": first})
+
+
+def fill_open_calls(connection: Connection, turn_id: str, reason: str) -> None:
+    """Give each call without a result one that says it was not run, so that the next turn finds a history in pairs."""
+    assistants: dict[int, AssistantMessage] = {}
+    for row, body in connection.execute(_CALLS, {"of_turn": turn_id}):
+        message = to_message(body)
+        if isinstance(message, AssistantMessage) and message.tool_calls:
+            assistants[row] = message
+    if not assistants:
+        return
+    answered = set(connection.execute(_TOOL_ROWS, {"of_turn": turn_id}).scalars())
+    filled = not_run(open_calls(assistants, answered), reason)
+    put(connection, turn_id, [(row, tool_message(result)) for row, result in filled])
+
+
+def history(
+    connection: Connection, conversation_id: str, before: int, max_messages: int, max_chars: int
+) -> list[list[Message]]:
+    """Closed turns before a position, oldest first: the newest whole ones that fit both bounds, and the newest in any case.
+
+    A size is that of the stored JSON. One row more than fits is read, which shows whether the oldest turn is whole. The newest
+    turn is what the user speaks about now, so it is given up to `max_messages` whatever its size.
+    """
+    rows = connection.execute(
+        _HISTORY, {"conversation_id": conversation_id, "before": before, "row_limit": max_messages + 1}
+    ).all()
+    newest_first: dict[int, list[str]] = {}
+    chars = 0
+    for read_rows, (position, body) in enumerate(rows, start=1):
+        chars += len(body)
+        is_newest = position == rows[0].position
+        if read_rows > max_messages or (chars > max_chars and not is_newest):
+            newest_first.pop(position, None)
+            break
+        newest_first.setdefault(position, []).append(body)
+    return [[to_message(body) for body in reversed(bodies)] for bodies in reversed(newest_first.values())]
+
+
+def _standing(connection: Connection, turn_id: str, first: int, last: int) -> dict[int, tuple[str, str]]:
+    found = connection.execute(_BETWEEN, {"of_turn": turn_id, "first": first, "last": last})
+    return {row: (role, body) for row, role, body in found}
+
+
+def _replace_result(connection: Connection, turn_id: str, row: int, body: str) -> int | None:
+    cut: int | None = connection.execute(_ROUND_END, {"of_turn": turn_id, "after": row}).scalar_one()
+    if cut is not None:
+        connection.execute(_FORGET_FROM, {"of_turn": turn_id, "first": cut})
+    connection.execute(_REPLACE, {"of_turn": turn_id, "at_row": row, "new_body": body})
+    return cut

@@ -1,0 +1,80 @@
+"""What the stores hand out."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from activities.contracts import MemoryPlan
+from activities.conversation import CostAggregator, GMIOutput, Message, ToolCallResult
+from activities.turn_input import TurnInput
+
+TurnState = Literal["open", "completed", "failed", "cancelled", "superseded", "abandoned"]
+
+PlacedMessage = tuple[int, Message]
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A turn that holds its conversation.
+
+    `rows` of it stand already: one, its user message, unless an earlier run got further (`resumed`). `plan` is set when
+    memory was planned before: it must not be planned again.
+    """
+
+    position: int
+    rows: int
+    resumed: bool
+    plan: MemoryPlan | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTurn:
+    """One turn of the ledger. `output` and `usage` are set once it is closed by its own workflow."""
+
+    id: str
+    conversation_id: str
+    position: int
+    workflow_id: str
+    run_id: str
+    first_run_id: str
+    organization_id: str | None
+    user_id: str
+    persona_id: str
+    state: TurnState
+    input: TurnInput
+    memory_text: str | None
+    plan: MemoryPlan | None
+    output: GMIOutput | None
+    usage: CostAggregator | None
+    created_ms: int
+    ended_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRunRecord:
+    """One run of a tool. `first` is true for the one caller that created it: only that one may start the tool freely."""
+
+    key: str
+    state: Literal["started", "finished"]
+    result: ToolCallResult | None
+    first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose memory it is."""
+
+    organization_id: str
+    user_id: str
+    persona_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSnapshot:
+    """The memory of a scope. `version` is what the next save must expect, 0 when there is none yet.
+
+    `restored_from` is set when the newest version was damaged and `blob` is an older one.
+    """
+
+    version: int
+    blob: bytes | None
+    restored_from: int | None = None

@@ -1,0 +1,148 @@
+"""The tables. JSON stands in text columns, written by pydantic; instants are milliseconds since 1970, UTC.
+
+They live in a registry of their own, so that an app with SQLModel tables of the same names can run in the same process.
+"""
+
+from sqlalchemy import BigInteger, Dialect, ForeignKey, Index, LargeBinary, Table, Text, UniqueConstraint, text
+from sqlalchemy.orm import registry
+from sqlalchemy.types import TypeDecorator
+from sqlmodel import Field, SQLModel
+
+from activities.json_values import clean_text
+
+
+class PlainText(TypeDecorator[str]):
+    """Text that every database takes: NUL, which PostgreSQL refuses, and lone surrogates become U+FFFD."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        """Clean on the way in, compared values too, so that what was stored is found again."""
+        return None if value is None else storable(value)
+
+
+def storable(text: str) -> str:
+    """The text as a `PlainText` column keeps it."""
+    if text.isascii() and "\0" not in text:
+        return text
+    return clean_text(text).replace("\0", "\ufffd")
+
+
+class StoreTable(SQLModel, registry=registry()):
+    """Base of the tables of this store."""
+
+
+class Conversation(StoreTable, table=True):
+    """Who owns a conversation, and the position its next turn gets."""
+
+    __tablename__ = "conversations"
+
+    id: str = Field(sa_type=PlainText, primary_key=True)
+    organization_id: str | None = Field(sa_type=PlainText)
+    user_id: str = Field(sa_type=PlainText)
+    persona_id: str = Field(sa_type=PlainText)
+    session_id: str | None = Field(sa_type=PlainText)
+    created_ms: int = Field(sa_type=BigInteger)
+    updated_ms: int = Field(sa_type=BigInteger)
+    next_position: int
+
+
+class Turn(StoreTable, table=True):
+    """The ledger of turns. The partial index is what makes two open turns of one conversation impossible."""
+
+    __tablename__ = "turns"
+    __table_args__ = (
+        UniqueConstraint("conversation_id", "position", name="uq_turns_position"),
+        Index(
+            "uq_turns_open",
+            "conversation_id",
+            unique=True,
+            sqlite_where=text("state = 'open'"),
+            postgresql_where=text("state = 'open'"),
+        ),
+    )
+
+    id: str = Field(sa_type=PlainText, primary_key=True)
+    conversation_id: str = Field(sa_type=PlainText, sa_column_args=[ForeignKey("conversations.id")])
+    position: int
+    workflow_id: str = Field(sa_type=PlainText)
+    run_id: str = Field(sa_type=PlainText)
+    first_run_id: str = Field(sa_type=PlainText)
+    organization_id: str | None = Field(sa_type=PlainText)
+    user_id: str = Field(sa_type=PlainText)
+    persona_id: str = Field(sa_type=PlainText)
+    state: str = Field(sa_type=Text)
+    input: str = Field(sa_type=Text)
+    memory_text: str | None = Field(sa_type=PlainText)
+    memory_plan: str | None = Field(sa_type=Text)
+    output: str | None = Field(sa_type=Text)
+    usage: str | None = Field(sa_type=Text)
+    created_ms: int = Field(sa_type=BigInteger)
+    ended_ms: int | None = Field(sa_type=BigInteger)
+
+
+class MessageRow(StoreTable, table=True):
+    """One message of a turn. `role` repeats what the body says, so that rows can be told apart without parsing them."""
+
+    __tablename__ = "messages"
+
+    turn_id: str = Field(
+        sa_type=PlainText, primary_key=True, sa_column_args=[ForeignKey("turns.id", ondelete="CASCADE")]
+    )
+    row: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    role: str = Field(sa_type=Text)
+    body: str = Field(sa_type=Text)
+
+
+class ToolRunRow(StoreTable, table=True):
+    """One run of a worker's tool, written before the tool starts: a run cut off in the middle leaves a trace."""
+
+    __tablename__ = "tool_runs"
+
+    key: str = Field(sa_type=PlainText, primary_key=True)
+    turn_id: str = Field(sa_type=PlainText, index=True, sa_column_args=[ForeignKey("turns.id", ondelete="CASCADE")])
+    call_id: str = Field(sa_type=PlainText)
+    arguments_digest: str = Field(sa_type=Text)
+    state: str = Field(sa_type=Text)
+    result: str | None = Field(sa_type=Text)
+
+
+class MemorySnapshot(StoreTable, table=True):
+    """The newest version of a scope's memory. Small, so that asking for the version costs no blob."""
+
+    __tablename__ = "memory_snapshots"
+
+    organization_id: str = Field(sa_type=PlainText, primary_key=True)
+    user_id: str = Field(sa_type=PlainText, primary_key=True)
+    persona_id: str = Field(sa_type=PlainText, primary_key=True)
+    version: int = Field(sa_type=BigInteger)
+    schema_version: int
+    updated_ms: int = Field(sa_type=BigInteger)
+
+
+class MemorySnapshotVersion(StoreTable, table=True):
+    """The last versions of a scope's memory, the newest included."""
+
+    __tablename__ = "memory_snapshot_versions"
+
+    organization_id: str = Field(sa_type=PlainText, primary_key=True)
+    user_id: str = Field(sa_type=PlainText, primary_key=True)
+    persona_id: str = Field(sa_type=PlainText, primary_key=True)
+    version: int = Field(sa_type=BigInteger, primary_key=True)
+    schema_version: int
+    sha256: str = Field(sa_type=Text)
+    blob: bytes = Field(sa_type=LargeBinary)
+    saved_ms: int = Field(sa_type=BigInteger)
+
+
+metadata = StoreTable.metadata
+
+
+# The transactions speak Core, which costs a fraction of what sessions and identity maps do.
+conversations: Table = metadata.tables["conversations"]
+turns: Table = metadata.tables["turns"]
+messages: Table = metadata.tables["messages"]
+tool_runs: Table = metadata.tables["tool_runs"]
+memory_snapshots: Table = metadata.tables["memory_snapshots"]
+memory_snapshot_versions: Table = metadata.tables["memory_snapshot_versions"]

@@ -1,0 +1,79 @@
+"""What starts a turn. One JSON object; a bare string is its `content`."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from activities.conversation import Content
+from activities.wire import Wire
+
+
+class StrictWire(Wire):
+    """A value that people write by hand: a field nobody knows is a mistake, and is named."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class ExternalTool(StrictWire):
+    """A tool the host runs itself. `timeout` (ISO 8601 duration) fills that call alone when it passes."""
+
+    name: str = Field(min_length=1, max_length=64, pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$")
+    description: str = ""
+    input_schema: dict[str, Any] = Field(default_factory=lambda: {"type": "object", "properties": {}})
+    output_schema: dict[str, Any] | None = None
+    timeout: str | None = None
+
+
+class TurnOptions(StrictWire):
+    """How the model is asked. `user_api_keys` are names of secrets the worker holds, never the secrets."""
+
+    model: str | None = None
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    max_tokens: int | None = Field(default=None, ge=1)
+    tool_choice: Literal["auto", "none", "required"] | dict[str, Any] | None = None
+    response_format: dict[str, Any] | None = None
+    stream: bool = False
+    tool_selection: Literal["all", "select"] = "all"
+    user_api_keys: tuple[str, ...] = ()
+
+
+class PauseOptions(StrictWire):
+    """How long a pause waits (ISO 8601 duration) and what happens then."""
+
+    timeout: str = "P7D"
+    on_timeout: Literal["continue", "fail"] = "continue"
+
+
+class TurnLimits(StrictWire):
+    """Where a turn stops by itself. `deadline` is an instant with a time zone; time spent paused counts."""
+
+    max_tool_rounds: int = Field(default=5, ge=1, le=200)
+    max_model_calls: int | None = Field(default=None, ge=1)
+    max_tokens: int | None = Field(default=None, ge=1)
+    max_cost_usd: float | None = Field(default=None, gt=0, alias="maxCostUSD")
+    deadline: datetime | None = None
+
+
+class TurnInput(StrictWire):
+    """One user message and everything that decides how its turn runs."""
+
+    content: Content
+    conversation_id: str | None = Field(default=None, min_length=1, max_length=200)
+    user_id: str = Field(default="local", min_length=1, max_length=200)
+    session_id: str | None = Field(default=None, max_length=200)
+    organization_id: str | None = Field(default=None, max_length=200)
+    interaction_id: str | None = Field(default=None, min_length=1, max_length=200)
+    persona_id: str | None = Field(default=None, min_length=1, max_length=200)
+    type: Literal["text", "multimodal_content", "system_message", "lifecycle_event"] = "text"
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    timestamp: datetime | None = None
+    user_context_override: dict[str, Any] | None = None
+    task_context_override: dict[str, Any] | None = None
+    external_tools: tuple[ExternalTool, ...] = Field(default=(), max_length=128)
+    options: TurnOptions = TurnOptions()
+    pause: PauseOptions = PauseOptions()
+    on_busy: Literal["refuse", "supersede"] = "refuse"
+    limits: TurnLimits = TurnLimits()
+    histories: tuple[dict[str, Any], ...] | None = None
+    history_ref: str | None = Field(default=None, max_length=200)

@@ -1,0 +1,206 @@
+"""The life of a turn in the store: claimed, written to, closed. Every step may run twice."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Protocol
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from activities import errors
+from activities.contracts import (
+    BeginTurn,
+    CommitTurn,
+    MemoryPlan,
+    Patience,
+    ResultsSaved,
+    SaveResults,
+    TurnBegun,
+    TurnCommitted,
+)
+from activities.conversation import ToolMessage
+from activities.memory import MemoryKeeper, scope_of
+from activities.personas import Persona, Personas
+from activities.registry import ToolRegistry
+from activities.store.errors import ConversationBusy, Holder, NotOwner, TurnAlreadyRan, TurnClosed
+from activities.store.records import Claimed
+from activities.store.turn_store import TurnStore
+from activities.store_failures import store_failures
+from activities.texts import text_of
+from activities.turn_input import TurnInput
+
+CLOSING_POLL = timedelta(milliseconds=250)
+
+
+class Executions(Protocol):
+    """What Temporal says of other turns."""
+
+    async def is_open(self, holder: Holder) -> bool:
+        """Whether the execution that holds a conversation still runs, a reset of it included."""
+        ...
+
+    async def supersede(self, holder: Holder, by: str) -> None:
+        """Tell it that the user moved on to turn `by`."""
+        ...
+
+    async def search_attributes(self) -> tuple[str, ...]:
+        """Those of ours that the namespace has registered."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSettings:
+    """What the worker decides for every turn. `secrets` are the names that `options.userApiKeys` may use."""
+
+    default_model: str
+    patience: Patience = field(default_factory=Patience)
+    secrets: frozenset[str] = frozenset()
+    has_price: Callable[[str], bool] = field(default=lambda model: False)
+
+
+class TurnActivities:
+    """Store steps of a turn."""
+
+    def __init__(
+        self,
+        store: TurnStore,
+        personas: Personas,
+        tools: ToolRegistry,
+        memory: MemoryKeeper,
+        executions: Executions,
+        settings: TurnSettings,
+    ) -> None:
+        self._store = store
+        self._personas = personas
+        self._tools = tools
+        self._memory = memory
+        self._executions = executions
+        self._settings = settings
+
+    @activity.defn
+    async def begin_turn(self, request: BeginTurn) -> TurnBegun:
+        """Claim the conversation and prepare the turn: persona, memory plan, what the namespace can show."""
+        persona = self._persona_of(request.input)
+        model = request.input.options.model or persona.model or self._settings.default_model
+        self._check(request.input, persona, model)
+        claimed, took_over = await self._claim(request, persona)
+        plan = claimed.plan or await self._plan_memory(request, persona)
+        return TurnBegun(
+            conversation_id=request.conversation_id,
+            persona_id=persona.id,
+            model=model,
+            rows=claimed.rows,
+            position=claimed.position,
+            memory=plan,
+            search_attributes=await self._executions.search_attributes(),
+            patience=self._settings.patience,
+            took_over=took_over,
+        )
+
+    @activity.defn
+    async def save_results(self, request: SaveResults) -> ResultsSaved:
+        """Store results at their rows."""
+        rows = [(placed.row, ToolMessage(result=placed.result)) for placed in request.results]
+        with store_failures():
+            return ResultsSaved(rows=await asyncio.to_thread(self._store.put_rows, request.turn_id, rows))
+
+    @activity.defn
+    async def commit_turn(self, request: CommitTurn) -> TurnCommitted:
+        """Close the turn: its rows are the conversation's from now on."""
+        with store_failures():
+            return await asyncio.to_thread(self._store.commit, request)
+
+    def _persona_of(self, given: TurnInput) -> Persona:
+        persona = self._personas.get(given.persona_id)
+        if persona is None:
+            known = ", ".join(self._personas.ids)
+            raise _refused(
+                errors.GMI_PERSONA_NOT_FOUND, f"there is no persona {given.persona_id!r}; there are: {known}"
+            )
+        return persona
+
+    def _check(self, given: TurnInput, persona: Persona, model: str) -> None:
+        """What only the worker can check of an input."""
+        if clashes := self._tools.clashes(persona, given.external_tools):
+            names = ", ".join(clashes)
+            raise _refused(errors.SYS_VALIDATION_ERROR, f"externalTools: the worker has a tool of that name: {names}")
+        if any(name not in self._settings.secrets for name in given.options.user_api_keys):
+            # The name is not repeated: it may be a key that was put here by mistake.
+            known = ", ".join(sorted(self._settings.secrets)) or "none"
+            message = f"options.userApiKeys: names a secret this worker does not have; it has: {known}"
+            raise _refused(errors.SYS_VALIDATION_ERROR, message)
+        if given.limits.max_cost_usd is not None and not self._settings.has_price(model):
+            message = f"limits.maxCostUSD: the settings have no price for the model {model}"
+            raise _refused(errors.SYS_VALIDATION_ERROR, message)
+        if given.history_ref is not None:
+            raise _refused(errors.SYS_VALIDATION_ERROR, "historyRef: no stored history has this name")
+
+    async def _claim(self, request: BeginTurn, persona: Persona) -> tuple[Claimed, str | None]:
+        """Claim the conversation, taking it over from a holder that is gone."""
+        took_over = None
+        # Two tries: after a takeover somebody else may have been faster, and is then the holder that is named.
+        for _ in range(2):
+            try:
+                with store_failures():
+                    return await asyncio.to_thread(self._store.claim, request, persona.id), took_over
+            except NotOwner:
+                message = f"there is no conversation {request.conversation_id!r} for this user"
+                raise _refused(errors.SYS_RESOURCE_NOT_FOUND, message) from None
+            except TurnAlreadyRan as ran:
+                raise _refused(errors.TURN_ALREADY_RAN, str(ran)) from None
+            except TurnClosed as closed:
+                raise _refused(errors.TURN_CLOSED, str(closed)) from None
+            except ValueError as wrong:
+                raise _refused(errors.SYS_VALIDATION_ERROR, str(wrong)) from None
+            except ConversationBusy as busy:
+                took_over = await self._free(request, busy.holder)
+        raise self._closing(request.conversation_id)
+
+    async def _free(self, request: BeginTurn, holder: Holder) -> str:
+        """Take the conversation from a holder that is gone; ask one that runs to go, or say that it is busy."""
+        if not await self._executions.is_open(holder):
+            with store_failures():
+                await asyncio.to_thread(
+                    self._store.take_over,
+                    request.conversation_id,
+                    holder.turn_id,
+                    holder.run_id,
+                    request.now_ms,
+                    "The turn that made this call ended before it was run.",
+                )
+            return holder.turn_id
+        if request.input.on_busy == "refuse":
+            raise _refused(
+                errors.CONVERSATION_BUSY,
+                f"conversation {request.conversation_id!r} has the open turn {holder.turn_id!r} "
+                f"(workflow id {holder.workflow_id!r}); answer or cancel it, or start with onBusy: supersede",
+                {"turnId": holder.turn_id, "workflowId": holder.workflow_id},
+            )
+        await self._executions.supersede(holder, request.turn_id)
+        raise self._closing(request.conversation_id)
+
+    def _closing(self, conversation_id: str) -> ApplicationError:
+        return ApplicationError(
+            f"conversation {conversation_id!r} is being closed by its open turn",
+            type=errors.CONVERSATION_BUSY,
+            next_retry_delay=CLOSING_POLL,
+        )
+
+    async def _plan_memory(self, request: BeginTurn, persona: Persona) -> MemoryPlan:
+        """What memory puts into this turn's prompt. Without memory a turn is poorer, not broken."""
+        try:
+            text, plan = await asyncio.to_thread(
+                self._memory.plan, scope_of(request.input, persona.id), text_of(request.input.content)
+            )
+        except Exception as fault:
+            activity.logger.warning("memory is not available to turn %s: %s", request.turn_id, type(fault).__name__)
+            text, plan = "", MemoryPlan(degraded=f"memory is not available ({type(fault).__name__})")
+        with store_failures():
+            await asyncio.to_thread(self._store.save_plan, request.turn_id, text, plan)
+        return plan
+
+
+def _refused(code: str, message: str, details: Mapping[str, Any] | None = None) -> ApplicationError:
+    return ApplicationError(message, *([dict(details)] if details else []), type=code, non_retryable=True)

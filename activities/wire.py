@@ -1,0 +1,14 @@
+"""The one shape of everything that crosses Temporal, HTTP or the store."""
+
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
+
+
+class Wire(BaseModel):
+    """A frozen value: camelCase on the wire, snake_case in Python, both accepted on input.
+
+    Unknown keys are ignored, so that a newer writer does not break an older reader. A new field needs a default; the name
+    of a removed one is never used again.
+    """
+
+    model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True, extra="ignore")

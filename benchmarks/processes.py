@@ -1,0 +1,102 @@
+"""Processes of a benchmark: each is started as `python -m module`, says when it is ready, and is ended again."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+READY_SECONDS = 60.0
+READY = "ready"
+
+
+class ProcessFailed(Exception):
+    """A process of the benchmark ended, or did not become ready; the message has the end of its log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A running process. `said` is what it announced, for example its address."""
+
+    process: subprocess.Popen[bytes]
+    said: str
+
+    def kill(self) -> None:
+        """End it as a crash would: nothing is cleaned up."""
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> None:
+        """End it in an orderly way."""
+        self.process.terminate()
+        try:
+            self.process.wait(timeout=15)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+
+async def announce_and_wait(said: str) -> None:
+    """In the child: say what the parent waits for, then wait for SIGTERM."""
+    stopping = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    print(READY, said, flush=True)
+    await stopping.wait()
+
+
+async def start(module: str, *arguments: str, log: Path, environment: Mapping[str, str] | None = None) -> Child:
+    """Start a module of ours and wait until it has announced itself.
+
+    Raises:
+        ProcessFailed: it ended before, or took more than a minute.
+    """
+    process = _spawn([module, *arguments], log, environment or {})
+    try:
+        async with asyncio.timeout(READY_SECONDS):
+            said = await asyncio.to_thread(_announcement, process)
+    except TimeoutError:
+        process.kill()
+        said = None
+    if said is None:
+        process.wait()
+        raise ProcessFailed(f"{module} is not ready: {log.read_text(errors='replace')[-2000:]}")
+    return Child(process, said)
+
+
+@asynccontextmanager
+async def running(
+    module: str, *arguments: str, log: Path, environment: Mapping[str, str] | None = None
+) -> AsyncIterator[Child]:
+    """The same, ended with the block."""
+    child = await start(module, *arguments, log=log, environment=environment)
+    try:
+        yield child
+    finally:
+        await asyncio.to_thread(child.stop)
+
+
+def _spawn(command: Sequence[str], log: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    with log.open("ab") as errors:
+        return subprocess.Popen(
+            [sys.executable, "-m", *command],
+            cwd=ROOT,
+            env={**os.environ, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+        )
+
+
+def _announcement(process: subprocess.Popen[bytes]) -> str | None:
+    """What it announced; None when it ended first."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        word, _, said = line.decode().strip().partition(" ")
+        if word == READY:
+            return said
+    return None

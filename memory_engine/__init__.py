@@ -1,0 +1,185 @@
+"""A cognitive memory for agents: what to put into a prompt, what to find on request, what to learn from a turn.
+
+Pure: no input or output, no clock, no randomness, no model. `CognitiveMemory` is the engine; the functions beside it are
+the rules it works by, each usable alone.
+"""
+
+from __future__ import annotations
+
+from .arbiter import PROMOTE_THRESHOLD
+from .domains import DOMAIN_KEYWORDS, Keywords, extract_domains
+from .engine import CognitiveMemory
+from .errors import MemoryEngineError, SnapshotCorruptError, SnapshotVersionError
+from .estimate import estimate_tokens
+from .evaluation import (
+    ArbiterEvaluationResult,
+    ArbiterInput,
+    Demotion,
+    DetectedTension,
+    ExtractedMemory,
+    ExtractionResult,
+    MemoryReconciliation,
+    MemorySummary,
+    Pin,
+    Promotion,
+    ReconcileInput,
+    ReconcileItem,
+    SelfModelUpdate,
+)
+from .extraction import MAX_RULE_MEMORIES, extract_deterministic
+from .gate import run_fast_gate
+from .gist import bookmark_of, gist_of
+from .identifiers import extract_identifiers
+from .interaction import interaction_reason, is_interaction_scoped
+from .knowledge import (
+    Claim,
+    DomainCapability,
+    KnowledgeTension,
+    ProprioceptiveSelfModel,
+    Resolution,
+    TrajectoryPrediction,
+)
+from .lossy import CANDIDATE_FLOOR, COLLAPSE_THRESHOLD, MAX_CANDIDATES, atoms, is_lossy_rewrite, similarity
+from .migrations import SCHEMA_VERSION
+from .options import ENGINE_HEADING, SERVICE_HEADING, CognitiveMemoryOptions
+from .profile import Profile
+from .records import MemoryItem, MemoryMetadata, SearchHit, new_item
+from .rendering import render_safe
+from .reports import (
+    DeterministicMemory,
+    FastGateResult,
+    LearnCounts,
+    LearnedFact,
+    LearnResult,
+    Memory,
+    MemoryInjectionEntry,
+    MemoryInjectionReport,
+    PostTurnResult,
+    RejectedStatement,
+    memory_of_item,
+)
+from .screening import screen_injection
+from .secrecy import has_secret
+from .self_model import WEAK_BELOW, domain_key, weak_domains
+from .snapshot import (
+    CognitiveMemoryStateSnapshot,
+    MemoryStats,
+    Snapshot,
+    dump_snapshot,
+    parse_snapshot,
+)
+from .state import LoadReport
+from .tensions import new_tension, tension_key
+from .text import normalise
+from .tokens import distinctive_tokens, overlap_score, relevance_tokens
+from .wire import (
+    CognitiveMemoryTier,
+    ExtractorMode,
+    GateAction,
+    Impact,
+    InclusionReason,
+    MemoryInclusionReason,
+    MemorySource,
+    MemoryTier,
+    ReconcileAction,
+    Scope,
+    SignalType,
+    TensionImpact,
+    TensionStatus,
+)
+
+__all__ = [
+    "CANDIDATE_FLOOR",
+    "COLLAPSE_THRESHOLD",
+    "DOMAIN_KEYWORDS",
+    "ENGINE_HEADING",
+    "MAX_CANDIDATES",
+    "MAX_RULE_MEMORIES",
+    "PROMOTE_THRESHOLD",
+    "SCHEMA_VERSION",
+    "SERVICE_HEADING",
+    "WEAK_BELOW",
+    "ArbiterEvaluationResult",
+    "ArbiterInput",
+    "Claim",
+    "CognitiveMemory",
+    "CognitiveMemoryOptions",
+    "CognitiveMemoryStateSnapshot",
+    "CognitiveMemoryTier",
+    "Demotion",
+    "DetectedTension",
+    "DeterministicMemory",
+    "DomainCapability",
+    "ExtractedMemory",
+    "ExtractionResult",
+    "ExtractorMode",
+    "FastGateResult",
+    "GateAction",
+    "Impact",
+    "InclusionReason",
+    "Keywords",
+    "KnowledgeTension",
+    "LearnCounts",
+    "LearnResult",
+    "LearnedFact",
+    "LoadReport",
+    "Memory",
+    "MemoryEngineError",
+    "MemoryInclusionReason",
+    "MemoryInjectionEntry",
+    "MemoryInjectionReport",
+    "MemoryItem",
+    "MemoryMetadata",
+    "MemoryReconciliation",
+    "MemorySource",
+    "MemoryStats",
+    "MemorySummary",
+    "MemoryTier",
+    "Pin",
+    "PostTurnResult",
+    "Profile",
+    "Promotion",
+    "ProprioceptiveSelfModel",
+    "ReconcileAction",
+    "ReconcileInput",
+    "ReconcileItem",
+    "RejectedStatement",
+    "Resolution",
+    "Scope",
+    "SearchHit",
+    "SelfModelUpdate",
+    "SignalType",
+    "Snapshot",
+    "SnapshotCorruptError",
+    "SnapshotVersionError",
+    "TensionImpact",
+    "TensionStatus",
+    "TrajectoryPrediction",
+    "atoms",
+    "bookmark_of",
+    "distinctive_tokens",
+    "domain_key",
+    "dump_snapshot",
+    "estimate_tokens",
+    "extract_deterministic",
+    "extract_domains",
+    "extract_identifiers",
+    "gist_of",
+    "has_secret",
+    "interaction_reason",
+    "is_interaction_scoped",
+    "is_lossy_rewrite",
+    "memory_of_item",
+    "new_item",
+    "new_tension",
+    "normalise",
+    "overlap_score",
+    "parse_snapshot",
+    "relevance_tokens",
+    "render_safe",
+    "run_fast_gate",
+    "screen_injection",
+    "similarity",
+    "tension_key",
+    "weak_domains",
+]

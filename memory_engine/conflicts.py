@@ -1,0 +1,147 @@
+"""What a new statement does to a held one: repeats it, replaces it, contradicts it, or stands beside it.
+
+Additions are far more common than contradictions, so a held statement is only replaced when both have a frame, the subject
+is the same, and the value cannot have two answers. Whatever is less certain keeps both: a contradiction becomes a tension
+for a person to decide, anything else just stands beside the other.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from .frames import Frame, frame_of, same_subject
+from .identifiers import identifier_keys
+from .lossy import atoms
+from .text import normalise, vocabulary
+
+Effect = Literal["repeats", "replaces", "contradicts"]
+
+_SINGLE_VALUED = vocabulary(
+    "version port host hostname url address email e-mail mail phone birthday timezone room branch region editor shell "
+    "manager deadline domain endpoint username handle nickname title role"
+)
+_KIND_AND_NUMBER = re.compile(r"(?<![\w.])(?P<kind>[^\W\d_]{3,20})\s+#?v?(?P<number>\d[\w.:-]*)")
+_NUMBER = re.compile(r"\d")
+_CLAUSE = re.compile(r"\s*[,;]\s+(?:and\s+)?")
+_MOVABLE = frozenset({"stack", "place", "listens", "moved", "is"})
+_MOST_WORDS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The effect on a held statement; `remainder` is what of it still holds when one of several clauses is replaced."""
+
+    effect: Effect
+    remainder: str | None = None
+
+
+def judge(statement: str, held: str, *, is_correction: bool) -> Verdict | None:
+    """What `statement` does to `held`; None when they can stand side by side."""
+    new, old = frame_of(statement), frame_of(held)
+    if new is None or old is None or not same_subject(new, old):
+        return None
+    if new.relation == "moved" and old.relation in _MOVABLE:
+        return _judge_move(new, old, held)
+    if new.relation != old.relation:
+        return None
+    if new.value == old.value and new.is_negated == old.is_negated:
+        return None if new.relation.startswith("attitude") else Verdict("repeats")
+    return _judge_same_relation(new, old, held, is_correction or new.is_changed)
+
+
+def _judge_same_relation(new: Frame, old: Frame, held: str, is_correction: bool) -> Verdict | None:
+    if new.relation.startswith("attitude") or new.relation in ("called", "home"):
+        return Verdict("replaces")
+    if new.relation == "uses":
+        return _judge_use(new, old, is_correction)
+    if new.relation == "is":
+        return _judge_is(new, old, held, is_correction)
+    return _judge_other(new, old, is_correction)
+
+
+def _judge_move(new: Frame, old: Frame, held: str) -> Verdict | None:
+    moved = _KIND_AND_NUMBER.search(new.value)
+    if moved:
+        return _replace_numbered(moved["kind"], moved["number"], held)
+    if _NUMBER.search(new.value):
+        is_like = bool(_NUMBER.search(old.value)) and old.relation != "stack" and _is_simple(old.value)
+        return Verdict("replaces") if is_like and new.value != old.value else None
+    is_plain = old.relation in ("stack", "place", "moved") and not _NUMBER.search(old.value)
+    return Verdict("replaces") if is_plain and new.value != old.value and _is_simple(old.value) else None
+
+
+def _replace_numbered(kind: str, number: str, held: str) -> Verdict | None:
+    clauses = _CLAUSE.split(held)
+    for at, clause in enumerate(clauses):
+        for match in _KIND_AND_NUMBER.finditer(normalise(clause)):
+            if match["kind"] == kind and match["number"] != number:
+                return _replace_clause(clauses, at, held)
+    return None
+
+
+def _replace_clause(clauses: list[str], at: int, held: str) -> Verdict | None:
+    if len(clauses) == 1:
+        return Verdict("replaces") if _is_simple(held) else Verdict("contradicts")
+    if at == 0:
+        return Verdict("contradicts")
+    return Verdict("replaces", ", ".join(clauses[:at] + clauses[at + 1 :]))
+
+
+def _judge_use(new: Frame, old: Frame, is_correction: bool) -> Verdict | None:
+    is_opposite = new.value == old.value and new.is_negated != old.is_negated
+    return Verdict("replaces" if is_correction else "contradicts") if is_opposite else None
+
+
+def _judge_is(new: Frame, old: Frame, held: str, is_correction: bool) -> Verdict | None:
+    if new.is_negated or old.is_negated:
+        if new.value != old.value or new.is_negated == old.is_negated:
+            return None
+        return Verdict("replaces" if is_correction else "contradicts")
+    if not _is_simple(old.value):
+        return _judge_by_kind(new, held)
+    if _is_single_valued(new, old) or (is_correction and _is_attribute(new, old)):
+        return Verdict("replaces")
+    return Verdict("contradicts") if _is_specific(new.value) and _is_specific(old.value) else None
+
+
+def _judge_by_kind(new: Frame, held: str) -> Verdict | None:
+    kind = _KIND_AND_NUMBER.search(new.value)
+    return _replace_numbered(kind["kind"], kind["number"], held) if kind else None
+
+
+def _judge_other(new: Frame, old: Frame, is_correction: bool) -> Verdict | None:
+    if is_correction and _is_simple(old.value):
+        return Verdict("replaces")
+    return Verdict("contradicts") if _is_specific(new.value) and _is_specific(old.value) else None
+
+
+def _is_single_valued(new: Frame, old: Frame) -> bool:
+    if new.subject & _SINGLE_VALUED:
+        return _is_specific(new.value) == _is_specific(old.value)
+    first, second = _KIND_AND_NUMBER.match(new.value), _KIND_AND_NUMBER.match(old.value)
+    return bool(first and second and first["kind"] == second["kind"] and first["kind"] in _SINGLE_VALUED)
+
+
+def _is_attribute(new: Frame, old: Frame) -> bool:
+    """Whether a correction of one value means the other: "the deploy day", or a shared head as in "head of QA"."""
+    if _is_specific(new.value) and _is_specific(old.value):
+        return True
+    shares_head = new.value.split()[:1] == old.value.split()[:1]
+    return len(new.subject) >= 2 or (shares_head and len(new.value.split()) > 1)
+
+
+def _is_simple(value: str) -> bool:
+    marks = atoms(value) | {word for word in value.split() if _NUMBER.search(word)}
+    return len(value.split()) <= _MOST_WORDS and len(marks) <= 2 and not _CLAUSE.search(value)
+
+
+def _is_specific(value: str) -> bool:
+    return bool(_NUMBER.search(value) or identifier_keys(value))
+
+
+def is_identifying(statement: str) -> bool:
+    """Whether a statement's value is one that must not be mistaken: an identifier or a number."""
+    frame = frame_of(statement)
+    return frame is not None and _is_specific(frame.value)

@@ -1,0 +1,236 @@
+"""The lexical index over all memories of all tiers.
+
+Three tables: stems for ranking, distinctive words for finding what a statement resembles, and dictionaries from
+identifier, normalised text and subject to ids. Documents live in slots. A removed one leaves a dead slot behind; when three
+in ten are dead the tables are compacted, so that removal is cheap and the arrays stay dense.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .frames import frame_of
+from .identifiers import identifier_keys
+from .postings import Postings, counted
+from .ranking import bm25_weights, inverse_document_frequency
+from .records import Record
+from .stems import ranking_terms
+from .text import normalise
+from .tokens import distinctive_tokens
+
+_DEAD_SHARE = 0.3
+_FEWEST_DEAD = 64
+_COMMON_SHARE = 0.2
+"""A query word in more than this share of the memories is left out if the query has rarer ones."""
+_MOST_TERMS = 32
+"""Of a longer query, such as a whole turn, only its rarest words are looked up."""
+_NEWEST = 512
+"""From one identifier or subject at most so many of the memories that hold it are looked at, the newest first."""
+
+
+class Matches:
+    """Slots that share a word with a query, with their scores, unordered; all arrays have the same length."""
+
+    __slots__ = ("scores", "shared", "slots")
+
+    def __init__(self, slots: NDArray[np.intp], scores: NDArray[np.float32], shared: NDArray[np.float32]) -> None:
+        self.slots = slots
+        self.scores = scores
+        self.shared = shared
+
+
+class LexicalIndex:
+    """Finds memories by their words. It holds ids and numbers, never the memories."""
+
+    def __init__(self) -> None:
+        self._stems = Postings()
+        self._distinctive = Postings()
+        self._ids: list[str] = []
+        self._slot_of: dict[str, int] = {}
+        self._alive: NDArray[np.bool_] = np.zeros(64, np.bool_)
+        self._hidden: NDArray[np.bool_] = np.zeros(64, np.bool_)
+        self._lengths: NDArray[np.float32] = np.zeros(64, np.float32)
+        self._stem_counts: NDArray[np.float32] = np.zeros(64, np.float32)
+        self._distinct_counts: NDArray[np.float32] = np.zeros(64, np.float32)
+        self.created: NDArray[np.int64] = np.zeros(64, np.int64)
+        self._scores: NDArray[np.float32] = np.zeros(64, np.float32)
+        self._shared: NDArray[np.float32] = np.zeros(64, np.float32)
+        self._total_length = 0
+        self._keyed: dict[str, dict[str, None]] = {}
+
+    def __len__(self) -> int:
+        return len(self._slot_of)
+
+    def add(self, record: Record) -> None:
+        """Enters a memory that is not in the index."""
+        slot = len(self._ids)
+        self._make_room(slot)
+        stems = counted(ranking_terms(_ranked_text(record)))
+        distinctive = distinctive_tokens(record.content)
+        self._stems.add(slot, stems)
+        self._distinctive.add(slot, dict.fromkeys(distinctive, 1))
+        length = sum(stems.values())
+        self._ids.append(record.id)
+        self._slot_of[record.id] = slot
+        self._alive[slot] = True
+        self._hidden[slot] = record.superseded_by is not None
+        self._lengths[slot] = length
+        self._stem_counts[slot] = len(stems)
+        self._distinct_counts[slot] = len(distinctive)
+        self.created[slot] = record.created_at
+        self._total_length += length
+        for key in _keys(record):
+            self._keyed.setdefault(key, {})[record.id] = None
+
+    def remove(self, record: Record) -> None:
+        """Takes a memory out. `record` must still have the text it was entered with."""
+        slot = self._slot_of.pop(record.id)
+        self._alive[slot] = False
+        self._total_length -= int(self._lengths[slot])
+        for key in _keys(record):
+            holders = self._keyed.get(key)
+            if holders is not None:
+                holders.pop(record.id, None)
+                if not holders:
+                    del self._keyed[key]
+        dead = len(self._ids) - len(self._slot_of)
+        if dead >= _FEWEST_DEAD and dead > len(self._ids) * _DEAD_SHARE:
+            self._compact()
+
+    def hide(self, memory_id: str, is_hidden: bool) -> None:
+        """Keeps a superseded memory out of ordinary searches."""
+        self._hidden[self._slot_of[memory_id]] = is_hidden
+
+    def id_at(self, slot: int) -> str:
+        """The id of the memory in a slot."""
+        return self._ids[slot]
+
+    def same_text(self, content: str) -> list[str]:
+        """Ids of the memories that are exact restatements of a text, oldest entry first."""
+        return list(self._keyed.get(_text_key(content), ()))
+
+    def with_identifiers(self, identifiers: Iterable[str]) -> dict[str, int]:
+        """Ids of the memories that hold any of these case-folded identifiers, with the number they hold."""
+        return self._holders(f"#{identifier}" for identifier in identifiers)
+
+    def with_subject(self, content: str) -> dict[str, int]:
+        """Ids of the memories whose subject has a word in common with the subject of a statement."""
+        frame = frame_of(content)
+        return self._holders(f"@{key}" for key in sorted(frame.keys)) if frame else {}
+
+    def _holders(self, keys: Iterable[str]) -> dict[str, int]:
+        counts: dict[str, int] = {}
+        for key in keys:
+            holders = self._keyed.get(key)
+            if holders is not None:
+                for memory_id, _ in zip(reversed(holders), range(_NEWEST), strict=False):
+                    counts[memory_id] = counts.get(memory_id, 0) + 1
+        return counts
+
+    def rank(self, terms: Iterable[str], *, include_hidden: bool = False) -> Matches:
+        """BM25 over the stems; the sum is over `terms` in sorted order, so equal queries give equal bits."""
+        known = self._rare_enough(sorted({term for term in terms if term in self._stems}))
+        used = len(self._ids)
+        if not known:
+            return _nothing()
+        mean_length = max(self._total_length / max(len(self._slot_of), 1), 1.0)
+        for term in known:
+            slots, counts = self._stems.of(term)
+            frequency = int(np.count_nonzero(self._alive[slots]))
+            weight = inverse_document_frequency(len(self._slot_of), frequency)
+            self._scores[slots] += weight * bm25_weights(counts, self._lengths[slots], mean_length)
+            self._shared[slots] += 1.0
+        return self._collect(used, include_hidden, self._stem_counts, len(known))
+
+    def resembling(self, content: str, floor: float) -> Matches:
+        """Memories whose distinctive words overlap with those of a text by at least `floor` of the smaller set."""
+        needle = sorted(distinctive_tokens(content))
+        known = [token for token in needle if token in self._distinctive]
+        if not known:
+            return _nothing()
+        for token in known:
+            slots, _ = self._distinctive.of(token)
+            self._shared[slots] += 1.0
+            self._scores[slots] = 1.0
+        matches = self._collect(len(self._ids), False, self._distinct_counts, len(needle))
+        close = matches.shared >= floor - 1e-6
+        return Matches(matches.slots[close], matches.scores[close], matches.shared[close])
+
+    def _rare_enough(self, terms: list[str]) -> list[str]:
+        ceiling = max(len(self._ids) * _COMMON_SHARE, 1_000)
+        rare = [term for term in terms if self._stems.length(term) <= ceiling] or terms
+        if len(rare) <= _MOST_TERMS:
+            return rare
+        return sorted(sorted(rare, key=self._stems.length)[:_MOST_TERMS])
+
+    def _collect(self, used: int, include_hidden: bool, sizes: NDArray[np.float32], query_size: int) -> Matches:
+        scores = self._scores[:used]
+        scores *= self._alive[:used]
+        if not include_hidden:
+            scores *= ~self._hidden[:used]
+        slots = np.flatnonzero(scores)
+        smaller = np.minimum(sizes[slots], np.float32(query_size))
+        shares = self._shared[slots] / np.maximum(smaller, np.float32(1.0))
+        matches = Matches(slots, scores[slots], shares.astype(np.float32, copy=False))
+        scores[:] = 0.0
+        self._shared[:used] = 0.0
+        return matches
+
+    def _make_room(self, slot: int) -> None:
+        if slot < len(self._alive):
+            return
+        for name in (
+            "_alive",
+            "_hidden",
+            "_lengths",
+            "_stem_counts",
+            "_distinct_counts",
+            "created",
+            "_scores",
+            "_shared",
+        ):
+            held = getattr(self, name)
+            setattr(self, name, np.concatenate([held, np.zeros_like(held)]))
+
+    def _compact(self) -> None:
+        used = len(self._ids)
+        alive = self._alive[:used]
+        moved = np.where(alive, np.cumsum(alive) - 1, -1).astype(np.int32)
+        self._stems = self._stems.compacted(moved)
+        self._distinctive = self._distinctive.compacted(moved)
+        kept = np.flatnonzero(alive)
+        self._ids = [self._ids[slot] for slot in kept]
+        self._slot_of = {memory_id: slot for slot, memory_id in enumerate(self._ids)}
+        for name in ("_hidden", "_lengths", "_stem_counts", "_distinct_counts", "created"):
+            held = getattr(self, name)
+            held[: len(kept)] = held[kept]
+        self._alive[: len(kept)] = True
+        self._alive[len(kept) : used] = False
+
+
+def _ranked_text(record: Record) -> str:
+    parts = [record.content, *record.domains]
+    if record.gist:
+        parts.append(record.gist)
+    return " ".join(parts)
+
+
+def _keys(record: Record) -> set[str]:
+    keys = {f"#{identifier}" for identifier in identifier_keys(record.content)}
+    keys.add(_text_key(record.content))
+    frame = frame_of(record.content)
+    if frame is not None:
+        keys.update(f"@{key}" for key in frame.keys)
+    return keys
+
+
+def _text_key(content: str) -> str:
+    return "=" + blake2b(normalise(content).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _nothing() -> Matches:
+    return Matches(np.empty(0, np.intp), np.empty(0, np.float32), np.empty(0, np.float32))

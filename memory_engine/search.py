@@ -1,0 +1,135 @@
+"""Finding memories by words, over every tier. Reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+
+from .identifiers import identifier_keys
+from .lossy import COLLAPSE_THRESHOLD, is_lossy_rewrite, similarity
+from .profile import Profile
+from .ranking import leading
+from .records import Record, SearchHit, item_of
+from .stems import ranking_terms
+from .store import MemoryStore
+from .text import SCAN_LIMIT
+from .tokens import overlap_score, relevance_tokens
+
+Ranking = Literal["idf", "overlap"]
+DEFAULT_LIMIT = 8
+
+_COLLAPSE_ROOM = 4
+"""How many more than the limit are ranked, since some collapse into others."""
+_TIER_ORDER = {"L1": 0, "L0": 0, "L2": 1, "L3": 2}
+
+
+def search(
+    store: MemoryStore,
+    query: str,
+    limit: int = DEFAULT_LIMIT,
+    *,
+    ranking: Ranking = "idf",
+    profile: Profile = Profile.V1,
+    include_superseded: bool = False,
+) -> list[SearchHit]:
+    """The memories that share words with `query`, best first, restatements collapsed; at least one if any matches.
+
+    "idf" is BM25 over stems, memories that hold an identifier of the query first; "overlap" is the order of the original
+    TypeScript package. Either way `score` is the share of words in common, in [0, 1].
+    """
+    wanted = max(limit, 1)
+    query = query[:SCAN_LIMIT]
+    if ranking == "overlap" or profile is Profile.TS:
+        ranked = _by_overlap(store, query, profile, include_superseded)
+    else:
+        ranked = _by_rarity(store, query, wanted, include_superseded)
+    hits: list[SearchHit] = []
+    kept: list[Record] = []
+    for record, score in ranked:
+        if any(_is_covered(record, other, profile) for other in kept):
+            continue
+        kept.append(record)
+        hits.append(SearchHit.model_construct(item=item_of(record), score=score))
+        if len(hits) == wanted:
+            break
+    return hits
+
+
+def _is_covered(record: Record, kept: Record, profile: Profile) -> bool:
+    if similarity(record.content, kept.content, profile) < COLLAPSE_THRESHOLD:
+        return False
+    return profile is Profile.TS or not is_lossy_rewrite(record.content, kept.content)
+
+
+def _by_rarity(store: MemoryStore, query: str, wanted: int, include_superseded: bool) -> Iterator[tuple[Record, float]]:
+    terms = set(ranking_terms(query))
+    named = _named(store, query, include_superseded)
+    for record in named:
+        yield record, max(_shared_stems(terms, record), 0.0) or 1.0
+    seen = {record.id for record in named}
+    for record in _ranked(store, terms, wanted, include_superseded):
+        if record.id not in seen:
+            yield record, _shared_stems(terms, record)
+
+
+def _named(store: MemoryStore, query: str, include_superseded: bool) -> list[Record]:
+    holders = store.index.with_identifiers(identifier_keys(query))
+    records = [(count, record) for memory_id, count in holders.items() if (record := store.get(memory_id))]
+    visible = [(count, record) for count, record in records if include_superseded or record.superseded_by is None]
+    visible.sort(key=lambda pair: (-pair[0], -pair[1].created_at, pair[1].id))
+    return [record for _, record in visible]
+
+
+def _ranked(store: MemoryStore, terms: set[str], wanted: int, include_superseded: bool) -> Iterator[Record]:
+    matches = store.index.rank(terms, include_hidden=include_superseded)
+    count = wanted * _COLLAPSE_ROOM
+    created = store.index.created[matches.slots]
+    while True:
+        order = leading(matches.scores, matches.shared, created, count)
+        group: list[str] = []
+        last: tuple[float, float, int] | None = None
+        for at in order:
+            rank = (float(matches.scores[at]), float(matches.shared[at]), int(created[at]))
+            if rank != last:
+                yield from _in_id_order(store, group)
+                group, last = [], rank
+            group.append(store.index.id_at(int(matches.slots[at])))
+        yield from _in_id_order(store, group)
+        if len(order) == len(matches.slots):
+            return
+        # Everything ranked so far collapsed into less than the limit: look at all the rest, without what was seen.
+        rest = np.setdiff1d(np.arange(len(matches.slots)), order)
+        matches.slots, matches.scores, matches.shared = matches.slots[rest], matches.scores[rest], matches.shared[rest]
+        created = created[rest]
+        count *= _COLLAPSE_ROOM
+
+
+def _in_id_order(store: MemoryStore, ids: list[str]) -> Iterator[Record]:
+    for memory_id in sorted(ids):
+        record = store.get(memory_id)
+        if record is not None:
+            yield record
+
+
+def _shared_stems(terms: set[str], record: Record) -> float:
+    return overlap_score(terms, set(ranking_terms(_searched_text(record))))
+
+
+def _by_overlap(
+    store: MemoryStore, query: str, profile: Profile, include_superseded: bool
+) -> Iterator[tuple[Record, float]]:
+    tokens = relevance_tokens(query, profile)
+    scored = [
+        (overlap_score(tokens, relevance_tokens(_searched_text(record), profile)), record)
+        for record in store.all_rows()
+        if include_superseded or record.superseded_by is None
+    ]
+    found = [(score, record) for score, record in scored if score > 0.0]
+    found.sort(key=lambda pair: (-pair[0], len(pair[1].content), _TIER_ORDER[pair[1].tier], pair[1].placed))
+    return ((record, score) for score, record in found)
+
+
+def _searched_text(record: Record) -> str:
+    return " ".join((record.content, *record.domains))

@@ -1,0 +1,49 @@
+"""Finding credentials in a statement. Facts live longer and travel further than messages, so these are never kept."""
+
+from __future__ import annotations
+
+import re
+
+from .text import vocabulary
+
+REDACTED = "[redacted]"
+
+_KEY_SHAPES = re.compile(
+    r"\b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]{1,12}[-_]){0,3}[A-Za-z0-9]{12,}"
+    r"|\b(?:gh[pousr]|github_pat|glpat|xox[abprs]|npm|hf|pypi)[-_][A-Za-z0-9_-]{10,}"
+    r"|\b(?:AKIA|ASIA)[0-9A-Z]{12,}\b|\bAIza[0-9A-Za-z_-]{20,}|\beyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_.-]{4,}"
+    r"|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----"
+    r"|\b(?:bearer|basic)\s+(?=[A-Za-z0-9._~+/-]{0,200}\d)[A-Za-z0-9._~+/-]{12,200}"
+    r"|\b[a-z][a-z0-9+.-]{1,20}://[^\s/@:]{1,100}:[^\s/@]{1,200}@"
+    r"|[?&](?:token|key|api_?key|sig|signature|password|secret|access_token)=[^&\s]{6,}",
+    re.IGNORECASE,
+)
+_NAME = (
+    r"(?:pass(?:word|wd|phrase|code)|pwd|secret(?:\s+(?:key|token))?|api[\s_-]?key|access[\s_-]?key|private[\s_-]?key"
+    r"|auth(?:orization)?|(?:access|auth|api|bearer|refresh)?[\s_-]?token|credentials?|pin(?:\s+code)?|密码|密碼|パスワード|пароль"
+    r"|비밀번호|contraseña|mot\s+de\s+passe|passwort)"
+)
+_ASSIGNED = re.compile(
+    rf"(?<![A-Za-z]){_NAME}[\w)'\"]{{0,12}}\s{{0,3}}(?:(?:is|are|was|=|:|是|は|为|為)\s{{0,3}}){{1,2}}[\"'`]?([^\s\"'`,;]{{3,200}})",
+    re.IGNORECASE,
+)
+_IN_CODE = re.compile(
+    r"(?:\$|%|<|\{\{|process\.env|os\.(?:environ|getenv)|env[.\[(]|getenv|secrets?\.|vault:|config\.)", re.IGNORECASE
+)
+_NO_SECRET = vocabulary(
+    "a an the in at on by of for from to not no never always now required optional needed missing wrong invalid expired "
+    "correct incorrect set unset stored kept managed saved hashed encrypted rotated reset changed empty null none "
+    "undefined too very also only still being generated located available valid different same string str bearer basic "
+    "what where who how when why your my our this that it read sent passed given shared hidden masked"
+)
+
+
+def has_secret(statement: str) -> bool:
+    """Whether a statement holds the value of a credential. Talking about keys and passwords is no secret."""
+    return bool(_KEY_SHAPES.search(statement)) or any(
+        _is_literal(match.group(1)) for match in _ASSIGNED.finditer(statement)
+    )
+
+
+def _is_literal(value: str) -> bool:
+    return not _IN_CODE.match(value) and value.strip(".!?:").lower() not in _NO_SECRET

@@ -1,0 +1,101 @@
+"""The whole memory as one JSON value, in the shape the original TypeScript package reads and writes.
+
+What only this engine knows stands in `ext`, which a TypeScript peer drops without harm, or on the items, where it survives.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, NoReturn
+
+from pydantic import Field, ValidationError
+
+from .errors import SnapshotCorruptError, SnapshotVersionError
+from .knowledge import KnowledgeTension, ProprioceptiveSelfModel
+from .migrations import SCHEMA_VERSION, migrated
+from .records import MemoryItem
+from .wire import Count, Text, WireModel, plain
+
+
+class ActiveState(WireModel):
+    """Tier L0: what every prompt carries."""
+
+    tensions: list[KnowledgeTension] = Field(default_factory=list)
+    self_model: ProprioceptiveSelfModel = Field(default_factory=ProprioceptiveSelfModel)
+    active_task_trace: Text = ""
+
+
+class MemoryStats(WireModel):
+    """Counters over the life of a memory; numbers only, since a peer adds to them."""
+
+    total_turns_processed: Count = 0
+    predictions_hit: Count = 0
+    predictions_total: Count = 0
+    tensions_detected: Count = 0
+
+
+class CognitiveMemoryStateSnapshot(WireModel):
+    """Everything needed to go on elsewhere. Pinned memories stand in `l1` with tier L0, as the shape has no list for them."""
+
+    l0: ActiveState = Field(default_factory=ActiveState)
+    l1: list[MemoryItem] = Field(default_factory=list)
+    l2: list[MemoryItem] = Field(default_factory=list)
+    l3: list[MemoryItem] = Field(default_factory=list)
+    stats: MemoryStats = Field(default_factory=MemoryStats)
+    ext: dict[Text, Any] | None = None
+
+
+Snapshot = CognitiveMemoryStateSnapshot
+
+
+def parse_snapshot(data: bytes | str) -> CognitiveMemoryStateSnapshot:
+    """The snapshot in some JSON text.
+
+    Raises:
+        SnapshotCorruptError: it is no JSON, holds NaN or infinities, or has another shape. Nothing is guessed.
+    """
+    try:
+        text = data if isinstance(data, str) else data.decode("utf-8", "surrogatepass")
+        value = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise SnapshotCorruptError(f"not a JSON text: {error}") from error
+    return validated(value)
+
+
+def validated(value: object) -> CognitiveMemoryStateSnapshot:
+    """The snapshot a JSON value stands for; `{}` is an empty memory. Raises `SnapshotCorruptError`."""
+    if not isinstance(value, dict):
+        raise SnapshotCorruptError(f"a snapshot is an object, got {type(value).__name__}")
+    try:
+        return CognitiveMemoryStateSnapshot.model_validate(migrated(value))
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise SnapshotCorruptError(f"{error.error_count()} wrong values, first at {place}: {first['msg']}") from error
+
+
+def dump_snapshot(snapshot: CognitiveMemoryStateSnapshot) -> bytes:
+    """Canonical JSON in ASCII: fixed order of keys, whole floats as integers, no nulls of ours.
+
+    Raises:
+        SnapshotVersionError: a newer program made the snapshot; writing it would lose what that program knows.
+        SnapshotCorruptError: a number is not finite.
+    """
+    version = schema_version(snapshot)
+    if version > SCHEMA_VERSION:
+        raise SnapshotVersionError(f"schema version {version} is newer than {SCHEMA_VERSION}, it can only be read")
+    try:
+        return json.dumps(plain(snapshot), allow_nan=False, separators=(",", ":")).encode("ascii")
+    except ValueError as error:
+        raise SnapshotCorruptError(f"cannot be written as JSON: {error}") from error
+
+
+def schema_version(snapshot: CognitiveMemoryStateSnapshot) -> int:
+    """The version a snapshot was written with; 0 for one of the original TypeScript package."""
+    version = (snapshot.ext or {}).get("schemaVersion", 0)
+    return math.floor(version) if isinstance(version, int | float) else 0
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")

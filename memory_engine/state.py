@@ -1,0 +1,95 @@
+"""All that one engine holds, to a snapshot and back."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from typing import Any
+
+from .knowledge import ProprioceptiveSelfModel
+from .ledger import TurnLedger
+from .migrations import SCHEMA_VERSION
+from .records import item_of, record_of
+from .snapshot import ActiveState, CognitiveMemoryStateSnapshot, MemoryStats
+from .store import MemoryStore
+from .tensions import TensionBook
+from .wire import MemoryTier
+
+_LIST_TIERS: tuple[MemoryTier, ...] = ("L1", "L2", "L3")
+
+
+@dataclass(slots=True)
+class State:
+    """Memories, tensions, self-model and counters, and what a snapshot carried that this program does not know."""
+
+    store: MemoryStore
+    tensions: TensionBook
+    self_model: ProprioceptiveSelfModel
+    stats: MemoryStats = field(default_factory=MemoryStats)
+    ledger: TurnLedger = field(default_factory=TurnLedger)
+    active_task_trace: str = ""
+    ext: dict[str, Any] = field(default_factory=dict)
+    unknown: dict[str, Any] = field(default_factory=dict)
+    unknown_l0: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def empty(cls, self_model: ProprioceptiveSelfModel | None = None) -> State:
+        """Nothing learned yet."""
+        model = ProprioceptiveSelfModel() if self_model is None else self_model.model_copy(deep=True)
+        return cls(MemoryStore(), TensionBook(), model)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadReport:
+    """What was odd about a snapshot that could be loaded all the same."""
+
+    problems: tuple[str, ...] = ()
+
+
+def loaded(snapshot: CognitiveMemoryStateSnapshot) -> tuple[State, LoadReport]:
+    """A state of its own, sharing nothing with the snapshot. Of an id in two tiers the hotter stays, and is reported."""
+    state = State.empty(snapshot.l0.self_model)
+    problems: list[str] = []
+    for tier in _LIST_TIERS:
+        for item in getattr(snapshot, tier.lower()):
+            if item.id in state.store:
+                problems.append(f"memory {item.id} occurs again in {tier}; the one in the hotter tier is kept")
+                continue
+            record = record_of(item)
+            record.tier = "L0" if tier == "L1" and item.tier == "L0" else tier
+            if record.tier != item.tier:
+                problems.append(f"memory {item.id} says {item.tier} but stands in {tier}; the list counts")
+            state.store.put(record)
+    state.tensions = TensionBook(snapshot.l0.tensions)
+    state.stats = snapshot.stats.model_copy(deep=True)
+    state.active_task_trace = snapshot.l0.active_task_trace
+    state.ext = copy.deepcopy(snapshot.ext or {})
+    state.ledger = TurnLedger(state.ext.pop("turnLedger", None))
+    state.unknown = copy.deepcopy(snapshot.model_extra or {})
+    state.unknown_l0 = copy.deepcopy(snapshot.l0.model_extra or {})
+    return state, LoadReport(tuple(problems))
+
+
+def dumped(state: State) -> CognitiveMemoryStateSnapshot:
+    """A snapshot of its own, sharing nothing with the state."""
+    hot = [*state.store.tier("L0").values(), *state.store.tier("L1").values()]
+    hot.sort(key=lambda record: record.placed)
+    ext = copy.deepcopy(state.ext)
+    ext.setdefault("schemaVersion", SCHEMA_VERSION)
+    if len(state.ledger):
+        ext["turnLedger"] = copy.deepcopy(state.ledger.dumped())
+    active = ActiveState.model_construct(
+        tensions=[tension.model_copy(deep=True) for tension in state.tensions.by_id.values()],
+        self_model=state.self_model.model_copy(deep=True),
+        active_task_trace=state.active_task_trace,
+        **copy.deepcopy(state.unknown_l0),
+    )
+    return CognitiveMemoryStateSnapshot.model_construct(
+        l0=active,
+        l1=[item_of(record) for record in hot],
+        l2=[item_of(record) for record in state.store.tier("L2").values()],
+        l3=[item_of(record) for record in state.store.tier("L3").values()],
+        stats=state.stats.model_copy(deep=True),
+        ext=ext,
+        **copy.deepcopy(state.unknown),
+    )

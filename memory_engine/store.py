@@ -1,0 +1,107 @@
+"""The memories, each in exactly one tier, and the indexes that follow every change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .index import LexicalIndex
+from .recency import RecencyOrder
+from .records import Record
+from .wire import MemoryTier
+
+TIERS: tuple[MemoryTier, ...] = ("L0", "L1", "L2", "L3")
+"""From the hottest to the coldest."""
+
+
+class MemoryStore:
+    """All rows by id. Whoever changes a row's text, tier or time of use does it here."""
+
+    def __init__(self) -> None:
+        self._tiers: dict[MemoryTier, dict[str, Record]] = {tier: {} for tier in TIERS}
+        self._tier_of: dict[str, MemoryTier] = {}
+        self._placed = 0
+        self.index = LexicalIndex()
+        self.hot = RecencyOrder()
+        self.latest = 0
+        """The newest time seen on any row, in milliseconds."""
+
+    def __len__(self) -> int:
+        return len(self._tier_of)
+
+    def __contains__(self, memory_id: str) -> bool:
+        return memory_id in self._tier_of
+
+    def get(self, memory_id: str) -> Record | None:
+        """The row of an id, from whichever tier holds it."""
+        tier = self._tier_of.get(memory_id)
+        return None if tier is None else self._tiers[tier][memory_id]
+
+    def tier(self, tier: MemoryTier) -> dict[str, Record]:
+        """The rows of a tier in the order in which they were placed; for reading only."""
+        return self._tiers[tier]
+
+    def all_rows(self) -> Iterator[Record]:
+        """Every row, hottest tier first."""
+        for tier in TIERS:
+            yield from self._tiers[tier].values()
+
+    def put(self, record: Record) -> None:
+        """Places a row in the tier it names; a row that has its id is replaced."""
+        if record.id in self._tier_of:
+            self.remove(record.id)
+        self.index.add(record)
+        self._place(record)
+
+    def remove(self, memory_id: str) -> Record | None:
+        """Takes a row out of its tier and of every index."""
+        record = self.get(memory_id)
+        if record is not None:
+            self._unplace(record)
+            self.index.remove(record)
+        return record
+
+    def move(self, record: Record, tier: MemoryTier) -> None:
+        """Changes the tier of a row; the row comes last there."""
+        self._unplace(record)
+        record.tier = tier
+        self._place(record)
+
+    def touch(self, record: Record, now: int) -> None:
+        """Counts one use of a row at `now`. A clock that runs back does not make a row older."""
+        used_at = max(now, record.last_accessed_at)
+        if record.tier == "L1":
+            self.hot.remove(record)
+        record.last_accessed_at = used_at
+        record.access_count += 1
+        self.latest = max(self.latest, used_at)
+        if record.tier == "L1":
+            self.hot.add(record)
+
+    def rewrite(self, record: Record, content: str, bookmark: str, gist: str | None, domains: tuple[str, ...]) -> None:
+        """Changes what a row says; when it was made and how often it was used stay."""
+        self.index.remove(record)
+        record.content, record.bookmark, record.gist, record.domains = content, bookmark, gist, domains
+        record.line = None
+        self.index.add(record)
+
+    def supersede(self, record: Record, by: str) -> None:
+        """Retires a row to the archive with a link to the one that took its place."""
+        record.superseded_by = by
+        self.index.hide(record.id, True)
+        if record.tier != "L3":
+            self.move(record, "L3")
+
+    def _place(self, record: Record) -> None:
+        self._placed += 1
+        record.placed = self._placed
+        self._tiers[record.tier][record.id] = record
+        self._tier_of[record.id] = record.tier
+        self.latest = max(self.latest, record.last_accessed_at, record.created_at)
+        if record.tier == "L1":
+            self.hot.add(record)
+
+    def _unplace(self, record: Record) -> None:
+        if record.tier == "L1":
+            self.hot.remove(record)
+        del self._tiers[record.tier][record.id]
+        del self._tier_of[record.id]

@@ -1,0 +1,35 @@
+"""Real parts for the tests: one Temporal dev server a session, a worker and a scripted model of its own for each test."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
+
+from tests.support import Harness
+from worker.dev_server import DevServer, start_dev_server
+from worker.scripted_model import ScriptedModel
+
+hypothesis_settings.register_profile(
+    "tests", deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
+hypothesis_settings.load_profile("tests")
+
+
+@pytest.fixture(scope="session")
+def temporal_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
+    """The dev server of the session, with our search attributes registered."""
+    server = asyncio.run(start_dev_server(tmp_path_factory.mktemp("temporal")))
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+async def harness(temporal_server: DevServer, tmp_path: Path) -> AsyncIterator[Harness]:
+    """A scripted model, a database and a task queue; `harness.work(app)` starts the worker."""
+    async with AsyncExitStack() as stack, ScriptedModel() as model:
+        client = await temporal_server.connect()
+        yield Harness(client, temporal_server, model, tmp_path, stack)

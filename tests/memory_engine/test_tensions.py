@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from memory_engine.knowledge import Claim, KnowledgeTension, Resolution
+from memory_engine.tensions import TensionBook, new_tension, tension_key
+from memory_engine.wire import TensionImpact
+
+
+def tension(a: str, b: str, at: int = 1, impact: TensionImpact = "medium") -> KnowledgeTension:
+    first, second = Claim(source="user", statement=a, timestamp=at), Claim(source="user", statement=b, timestamp=at)
+    return new_tension(first, second, impact, "Which?")
+
+
+def resolution(at: int) -> Resolution:
+    return Resolution(resolved_at=at, resolved_by="Ana", pattern="")
+
+
+def test_the_key_does_not_depend_on_the_order_or_spelling_of_the_claims() -> None:
+    assert tension_key("Port is 1", "Port is 2") == tension_key(" port  is 2", "PORT is 1")
+    assert len(tension_key("a", "b")) == 24
+
+
+def test_the_same_two_claims_are_one_tension_with_the_newer_time() -> None:
+    book = TensionBook()
+    assert book.add(tension("a", "b", 1))
+    assert not book.add(tension("b", "a", 5))
+    (held,) = book.active()
+    assert (held.claim_a.timestamp, held.claim_b.timestamp) == (5, 5)
+
+
+def test_new_evidence_reopens_a_resolved_tension_and_keeps_its_history() -> None:
+    book = TensionBook()
+    book.add(tension("a", "b"))
+    (tension_id,) = book.by_id
+    assert book.resolve(tension_id, resolution(7))
+    assert book.active() == []
+    assert not book.add(tension("a", "b", 9))
+    (reopened,) = book.active()
+    assert reopened.resolution is None
+    assert (reopened.model_extra or {})["history"] == [{"resolvedAt": 7, "resolvedBy": "Ana", "pattern": ""}]
+
+
+def test_a_second_resolution_does_not_move_the_first() -> None:
+    book = TensionBook([tension("a", "b")])
+    (tension_id,) = book.by_id
+    book.resolve(tension_id, resolution(7))
+    assert book.resolve(tension_id, resolution(8))
+    held = book.by_id[tension_id].resolution
+    assert held is not None
+    assert held.resolved_at == 7
+
+
+def test_an_unknown_tension_cannot_be_resolved() -> None:
+    assert not TensionBook().resolve("nope", resolution(1))
+
+
+def test_the_most_critical_and_newest_come_first() -> None:
+    book = TensionBook(
+        [tension("a", "b", 9, "low"), tension("c", "d", 1, "critical"), tension("e", "f", 5), tension("g", "h", 6)]
+    )
+    assert [held.claim_a.statement for held in book.active()] == ["c", "g", "e", "a"]
+
+
+def test_the_book_keeps_copies() -> None:
+    original = tension("a", "b")
+    book = TensionBook()
+    book.add(original)
+    original.claim_a.statement = "changed"
+    assert book.active()[0].claim_a.statement == "a"

@@ -1,0 +1,70 @@
+"""`python -m worker [module:app]`: run a worker until SIGTERM or Ctrl-C, then drain it."""
+
+import argparse
+import asyncio
+import logging
+import signal
+import sys
+
+from activities.store.errors import StoreError
+from worker.app import AppInvalid, load_app
+from worker.build import running_worker
+from worker.connect import CannotConnect, connect
+from worker.executions import TemporalExecutions
+from worker.settings import Settings, SettingsInvalid, load_secrets, load_settings
+from workflows.names import SEARCH_ATTRIBUTES
+
+logger = logging.getLogger("turnhold.worker")
+
+
+def main() -> int:
+    """Run the worker; the exit code is 0 after a drain and 1 when it cannot start."""
+    arguments = _parser().parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    try:
+        settings = load_settings()
+        asyncio.run(_run(settings, arguments.app or settings.app))
+    except (SettingsInvalid, AppInvalid, CannotConnect, StoreError) as fault:
+        print(f"the worker cannot start: {fault}", file=sys.stderr)
+        return 1
+    return 0
+
+
+async def _run(settings: Settings, app_name: str | None) -> None:
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    app = load_app(app_name)
+    client = await connect()
+    await _announce_search_attributes(TemporalExecutions(client), client.namespace)
+    async with running_worker(client, app, settings, load_secrets()):
+        if not settings.has_model:
+            logger.warning("no OPENAI_API_KEY or OPENAI_BASE_URL is set: turns are answered by a scripted model")
+        logger.info("ready: task queue %s, namespace %s", settings.task_queue, client.namespace)
+        await stopping.wait()
+        logger.info("draining: activities that run have %s s to end", settings.shutdown_grace)
+    logger.info("stopped")
+
+
+async def _announce_search_attributes(executions: TemporalExecutions, namespace: str) -> None:
+    missing = await executions.register_search_attributes()
+    for name in missing:
+        logger.warning(
+            "search attribute %s is not registered, so lists cannot be filtered by it; register it with: "
+            "temporal operator search-attribute create --namespace %s --name %s --type %s",
+            name,
+            namespace,
+            name,
+            SEARCH_ATTRIBUTES[name],
+        )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m worker", description="Run a worker for agent turns.")
+    parser.add_argument("app", nargs="?", help="the app as module:attribute; default: TURNHOLD_APP, else a default app")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

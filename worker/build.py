@@ -1,0 +1,132 @@
+"""The parts list: everything a worker is made of, put together in one place."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import timedelta
+from typing import Any
+
+from openai import AsyncOpenAI
+from temporalio.client import Client
+from temporalio.worker import Worker
+
+from activities.contracts import Patience
+from activities.memory import MemoryActivities, MemoryKeeper
+from activities.model import ModelActivities, ModelSettings
+from activities.store.database import Database, open_database
+from activities.store.snapshots import SnapshotStore
+from activities.store.turn_store import TurnStore
+from activities.tool_executor import ToolExecutor
+from activities.tools import ToolActivities
+from activities.turns import TurnActivities, TurnSettings
+from worker.app import AgentApp
+from worker.executions import TemporalExecutions
+from worker.scripted_model import ScriptedModel
+from worker.settings import Settings
+from workflows.turn import TurnWorkflow
+
+WORKFLOWS = [TurnWorkflow]
+# What our own mistakes raise. They fail a turn with a message; a nondeterminism error, which a fixed deploy heals, does not.
+FAILURES = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError, RecursionError)
+# Temporal sends a cancellation with the answer to a heartbeat, so the throttle bounds how long a cancel takes.
+HEARTBEAT_THROTTLE = timedelta(seconds=1)
+
+
+@asynccontextmanager
+async def running_worker(
+    client: Client, app: AgentApp, settings: Settings, secrets: Mapping[str, str] | None = None
+) -> AsyncIterator[Worker]:
+    """A worker that polls until the block ends, and then drains."""
+    async with AsyncExitStack() as stack:
+        worker = await build_worker(stack, client, app, settings, secrets or {})
+        await stack.enter_async_context(worker)
+        yield worker
+
+
+async def build_worker(
+    stack: AsyncExitStack, client: Client, app: AgentApp, settings: Settings, secrets: Mapping[str, str]
+) -> Worker:
+    """A worker with everything it needs; the stack closes what was opened for it."""
+    database = await asyncio.to_thread(open_database, settings.database_url)
+    stack.callback(database.close)
+    model_client = await _model_client(stack, settings)
+    tool_executor = ToolExecutor(threads=settings.tool_threads)
+    stack.callback(tool_executor.close)
+    return Worker(
+        client,
+        task_queue=settings.task_queue,
+        workflows=WORKFLOWS,
+        activities=build_activities(client, app, settings, secrets, database, model_client, tool_executor),
+        max_cached_workflows=settings.max_cached_workflows,
+        max_concurrent_activities=settings.max_concurrent_activities,
+        graceful_shutdown_timeout=timedelta(seconds=settings.shutdown_grace),
+        max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE,
+        default_heartbeat_throttle_interval=HEARTBEAT_THROTTLE,
+        workflow_failure_exception_types=list(FAILURES),
+        # Without this one oversized update hangs its turn for minutes; every payload of ours is measured instead.
+        disable_payload_error_limit=True,
+    )
+
+
+def build_activities(
+    client: Client,
+    app: AgentApp,
+    settings: Settings,
+    secrets: Mapping[str, str],
+    database: Database,
+    model_client: AsyncOpenAI,
+    tool_executor: ToolExecutor,
+) -> list[Any]:
+    """Every activity that is registered, once."""
+    store, keeper = TurnStore(database), MemoryKeeper(SnapshotStore(database))
+    turns = TurnActivities(
+        store, app.personas, app.tools, keeper, TemporalExecutions(client), _turn_settings(settings, secrets)
+    )
+    models = ModelActivities(
+        store=store,
+        personas=app.personas,
+        tools=app.tools,
+        client=model_client,
+        settings=_model_settings(settings, secrets),
+    )
+    tools, memory = ToolActivities(store, app.tools, tool_executor), MemoryActivities(store, keeper)
+    return [
+        turns.begin_turn,
+        turns.save_results,
+        turns.commit_turn,
+        models.call_model,
+        tools.run_tool,
+        memory.recall,
+        memory.post_turn,
+    ]
+
+
+def _turn_settings(settings: Settings, secrets: Mapping[str, str]) -> TurnSettings:
+    return TurnSettings(
+        default_model=settings.model,
+        patience=Patience(model_timeout=settings.model_timeout, model_attempts=settings.model_attempts),
+        secrets=frozenset(secrets),
+        has_price=lambda model: settings.prices.find(model) is not None,
+    )
+
+
+def _model_settings(settings: Settings, secrets: Mapping[str, str]) -> ModelSettings:
+    return ModelSettings(
+        model=settings.model,
+        timeout=settings.model_timeout,
+        prices=settings.prices,
+        tool_only_content=settings.tool_only_content,  # type: ignore[arg-type]  # the settings' pattern allows these words only
+        secrets=secrets,
+    )
+
+
+async def _model_client(stack: AsyncExitStack, settings: Settings) -> AsyncOpenAI:
+    """The model's client: the configured one, or one for a scripted model of our own behind a real socket."""
+    if settings.has_model:
+        key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else "none"
+        client = AsyncOpenAI(api_key=key, base_url=settings.openai_base_url, max_retries=0)
+    else:
+        scripted = await stack.enter_async_context(ScriptedModel())
+        client = AsyncOpenAI(api_key="scripted", base_url=scripted.base_url, max_retries=0)
+    stack.push_async_callback(client.close)
+    return client

@@ -1,0 +1,282 @@
+"""Turns for Python callers: start one, see where it stops, answer, get the result."""
+
+import asyncio
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Literal
+
+from temporalio.api.enums.v1 import TaskQueueType
+from temporalio.api.taskqueue.v1 import TaskQueue
+from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
+from temporalio.client import (
+    Client,
+    WorkflowExecutionStatus,
+    WorkflowFailureError,
+    WorkflowHandle,
+    WorkflowQueryFailedError,
+    WorkflowUpdateFailedError,
+)
+from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
+from temporalio.service import RPCError, RPCStatusCode
+
+from activities.conversation import GMIOutput
+from activities.json_values import encoded_size, json_fault
+from workflows.answers import MAX_ANSWER_BYTES
+from workflows.contracts import AnswerAck, PendingRequest, RejectedAnswer, TurnStatus
+from workflows.names import TASK_QUEUE, TURN_WORKFLOW, turn_workflow_id
+
+MAX_INPUT_BYTES = 1_900_000
+ASK_SECONDS = 5.0
+FIRST_POLL, LONGEST_POLL = 0.05, 1.0
+SUMMARY_CHARS = 100
+
+
+class TurnError(Exception):
+    """What went wrong with a turn, for its caller."""
+
+
+class NoWorker(TurnError):
+    """No worker polls the task queue: nothing will happen until one does."""
+
+
+class TurnExists(TurnError):
+    """A turn of that id runs or has run; its message was not taken."""
+
+
+class TurnEnded(TurnError):
+    """The turn is over; the message says how it ended."""
+
+
+class AnswerRefused(TurnError):
+    """The turn did not take the answer; the message says what to send."""
+
+
+class TurnFailed(TurnError):
+    """The turn failed. `code` is its error's, `output` what it had until then."""
+
+    def __init__(self, message: str, code: str, output: GMIOutput | None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.output = output
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn on a server. Every method may be called from any process that knows the id."""
+
+    client: Client
+    handle: WorkflowHandle[Any, Any]
+    task_queue: str = TASK_QUEUE
+
+    @property
+    def id(self) -> str:
+        """The workflow id."""
+        return self.handle.id
+
+    async def next_stop(self, timeout: float = 60.0) -> GMIOutput:
+        """Wait until the turn waits for its host (`is_final` false, `tool_calls` to run) or has ended.
+
+        Raises:
+            NoWorker: nobody runs the turn.
+            TurnFailed: it ended in an error.
+            TimeoutError: it was still running after `timeout` seconds.
+        """
+        async with asyncio.timeout(timeout):
+            pause = FIRST_POLL
+            while True:
+                if await self._is_closed():
+                    return await self.result()
+                output = await self._ask("get_output", GMIOutput)
+                if output.is_final or output.tool_calls:
+                    return output if output.tool_calls and not output.is_final else await self.result()
+                await asyncio.sleep(pause)
+                pause = min(pause * 1.5, LONGEST_POLL)
+
+    async def answer(
+        self,
+        results: Sequence[Mapping[str, Any]],
+        *,
+        partial: Literal["fill", "wait"] = "fill",
+        user_id: str | None = None,
+    ) -> AnswerAck:
+        """Answer calls of the pause; those left out are filled as not run unless `partial` is "wait".
+
+        Raises:
+            AnswerRefused: nothing was taken; the message says why.
+            TurnEnded: the turn is over.
+            NoWorker: nobody runs the turn; the answer was not delivered. `signal` works without a worker.
+        """
+        body = {"results": list(results), "partial": partial} | ({"userId": user_id} if user_id else {})
+        _check_answer(body)
+        try:
+            return await asyncio.wait_for(
+                self.handle.execute_update("handle_tool_results", body, result_type=AnswerAck), ASK_SECONDS * 2
+            )
+        except WorkflowUpdateFailedError as refusal:
+            raise AnswerRefused(str(refusal.cause)) from refusal
+        except TimeoutError as late:
+            await self._explain_silence()
+            raise TurnError("the turn did not take the answer in time; ask for its state") from late
+        except RPCError as fault:
+            raise await self._explain(fault) from fault
+
+    async def signal(self, results: Sequence[Mapping[str, Any]], *, partial: Literal["fill", "wait"] = "fill") -> None:
+        """As `answer`, also while no worker is up. What the turn refuses then stands in `rejected_answers`."""
+        body = {"results": list(results), "partial": partial}
+        _check_answer(body)
+        try:
+            await self.handle.signal("handle_tool_results", body)
+        except RPCError as fault:
+            raise await self._explain(fault) from fault
+
+    async def settle(self) -> None:
+        """End the pause: calls still open are filled as not run."""
+        try:
+            await self.handle.signal("settle")
+        except RPCError as fault:
+            raise await self._explain(fault) from fault
+
+    async def cancel(self) -> None:
+        """Cancel the turn. Its conversation stays usable."""
+        try:
+            await self.handle.cancel()
+        except RPCError as fault:
+            raise await self._explain(fault) from fault
+
+    async def result(self) -> GMIOutput:
+        """Wait for the end.
+
+        Raises:
+            TurnFailed: it failed, was cancelled, terminated or timed out.
+        """
+        try:
+            return GMIOutput.model_validate(await self.handle.result())
+        except WorkflowFailureError as failure:
+            raise _failure(failure) from failure
+
+    async def pending(self) -> PendingRequest | None:
+        """The open pause."""
+        pending: PendingRequest | None = await self._ask("get_pending_request", PendingRequest | None)
+        return pending
+
+    async def state(self) -> TurnStatus:
+        """Where the turn stands."""
+        status: TurnStatus = await self._ask("get_state", TurnStatus)
+        return status
+
+    async def rejected_answers(self) -> list[RejectedAnswer]:
+        """Answers that were not used, and why."""
+        rejected: list[RejectedAnswer] = await self._ask("get_rejected_answers", list[RejectedAnswer])
+        return rejected
+
+    async def _ask(self, query: str, reply: Any) -> Any:
+        try:
+            return await self.handle.query(query, result_type=reply, rpc_timeout=timedelta(seconds=ASK_SECONDS))
+        except WorkflowQueryFailedError as fault:
+            raise TurnError(f"the turn cannot be asked: {fault}") from fault
+        except RPCError as fault:
+            if fault.status in (RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED):
+                await self._explain_silence()
+            raise TurnError(f"the turn cannot be asked: {fault.message}") from fault
+
+    async def _is_closed(self) -> bool:
+        return (await self.handle.describe()).status != WorkflowExecutionStatus.RUNNING
+
+    async def _explain_silence(self) -> None:
+        if not await has_worker(self.client, self.task_queue):
+            raise NoWorker(
+                f"no worker polls the task queue {self.task_queue!r} in namespace {self.client.namespace!r}; start one with "
+                f"`python -m worker`, look with `temporal task-queue describe --task-queue {self.task_queue}`"
+            )
+
+    async def _explain(self, fault: RPCError) -> TurnError:
+        if fault.status != RPCStatusCode.NOT_FOUND:
+            return TurnError(f"Temporal answers {fault.status.name}: {fault.message}")
+        try:
+            description = await self.handle.describe()
+        except RPCError:
+            return TurnEnded(f"there is no turn {self.id!r}")
+        status = description.status.name.lower() if description.status else "over"
+        try:
+            output = await self.result()
+        except TurnFailed as failed:
+            return TurnEnded(f"the turn is over ({status}): {failed}")
+        return TurnEnded(f"the turn is over ({status}): {(output.response_text or '')[:200]}")
+
+
+class TurnClient:
+    """Starts turns and finds them again."""
+
+    def __init__(self, client: Client, task_queue: str = TASK_QUEUE) -> None:
+        self._client = client
+        self._task_queue = task_queue
+
+    async def start(self, content: Any, *, turn_id: str | None = None, **fields: Any) -> Turn:
+        """Start a turn. `fields` are those of the turn's input, in snake_case or camelCase.
+
+        Raises:
+            TurnExists: a turn of that id runs or ran.
+            ValueError: the input is too large, or no JSON.
+        """
+        turn_id = turn_id or uuid.uuid4().hex[:12]
+        conversation = fields.get("conversationId") or fields.get("conversation_id") or turn_id
+        body = {"content": content, "interactionId": turn_id, "conversationId": conversation}
+        body |= {name: value for name, value in fields.items() if name not in ("conversation_id", "conversationId")}
+        if fault := json_fault(body, "input"):
+            raise ValueError(fault)
+        if (size := encoded_size(body)) > MAX_INPUT_BYTES:
+            raise ValueError(f"the input has {size:,} bytes, more than {MAX_INPUT_BYTES:,}; send a reference instead")
+        workflow_id = turn_workflow_id(str(conversation), turn_id)
+        try:
+            handle = await self._client.start_workflow(
+                TURN_WORKFLOW,
+                body,
+                id=workflow_id,
+                task_queue=self._task_queue,
+                id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+                id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
+                static_summary=_summary(content),
+            )
+        except WorkflowAlreadyStartedError as exists:
+            raise TurnExists(f"a turn {workflow_id!r} runs or has run; this message was not taken") from exists
+        return self.of(workflow_id, handle.result_run_id)
+
+    def of(self, workflow_id: str, run_id: str | None = None) -> Turn:
+        """A turn by its workflow id."""
+        return Turn(self._client, self._client.get_workflow_handle(workflow_id), self._task_queue)
+
+
+async def has_worker(client: Client, task_queue: str) -> bool:
+    """Whether somebody polls the queue for workflow tasks."""
+    described = await client.workflow_service.describe_task_queue(
+        DescribeTaskQueueRequest(
+            namespace=client.namespace,
+            task_queue=TaskQueue(name=task_queue),
+            task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
+        )
+    )
+    return len(described.pollers) > 0
+
+
+def _summary(content: Any) -> str:
+    text = content if isinstance(content, str) else "a message of several parts"
+    line = " ".join(text.split())
+    return line if len(line) <= SUMMARY_CHARS else f"{line[: SUMMARY_CHARS - 1]}…"
+
+
+def _check_answer(body: Mapping[str, Any]) -> None:
+    if fault := json_fault(dict(body), "answer"):
+        raise AnswerRefused(fault)
+    if (size := encoded_size(body)) > MAX_ANSWER_BYTES:
+        raise AnswerRefused(f"the answer has {size:,} bytes, more than {MAX_ANSWER_BYTES:,}; send a reference instead")
+
+
+def _failure(failure: WorkflowFailureError) -> TurnFailed:
+    cause = failure.cause
+    if isinstance(cause, ApplicationError):
+        output = GMIOutput.model_validate(cause.details[0]) if cause.details else None
+        return TurnFailed(f"{cause.type}: {cause.message}", cause.type or "", output)
+    return TurnFailed(str(cause), type(cause).__name__, None)

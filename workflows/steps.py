@@ -1,0 +1,156 @@
+"""Each effect of a turn as one awaitable step: the activity, how long it may take, how often it is tried.
+
+Bounded store calls are local activities: they save four history events each and are idempotent. Model calls and tools never
+are, since a local activity blocks queries and runs again with its whole task when a worker dies.
+"""
+
+from datetime import timedelta
+from typing import TypeVar
+
+from temporalio import workflow
+from temporalio.common import RetryPolicy
+from temporalio.exceptions import ApplicationError
+
+with workflow.unsafe.imports_passed_through():
+    from activities.contracts import (
+        BeginTurn,
+        CommitTurn,
+        ModelReply,
+        ModelRequest,
+        Patience,
+        PostTurn,
+        PostTurnReport,
+        ResultsSaved,
+        SaveResults,
+        ToolFacts,
+        ToolRan,
+        ToolRun,
+        TurnBegun,
+        TurnCommitted,
+    )
+    from activities.errors import PAYLOAD_ERROR_TYPES, PAYLOAD_TOO_LARGE
+    from activities.json_values import encoded_size
+    from activities.memory import MemoryActivities
+    from activities.model import ModelActivities
+    from activities.tools import ToolActivities
+    from activities.turns import TurnActivities
+    from activities.wire import Wire
+
+# The server refuses 2 MiB; an event holds more than the payload.
+MAX_PAYLOAD_BYTES = 1_500_000
+STORE_CALL = timedelta(seconds=2)
+HEARTBEAT = timedelta(seconds=10)
+TOOL_GRACE = 15.0
+
+T = TypeVar("T", bound=Wire)
+
+_STORE_RETRY = RetryPolicy(
+    initial_interval=timedelta(milliseconds=100),
+    maximum_interval=timedelta(seconds=5),
+    non_retryable_error_types=list(PAYLOAD_ERROR_TYPES),
+)
+
+
+async def begin_turn(request: BeginTurn) -> TurnBegun:
+    """Claim the conversation. A store that stays away for a minute fails the turn."""
+    return await workflow.execute_local_activity_method(
+        TurnActivities.begin_turn,
+        request,
+        start_to_close_timeout=timedelta(seconds=10),
+        schedule_to_close_timeout=timedelta(seconds=60),
+        local_retry_threshold=STORE_CALL,
+        retry_policy=_STORE_RETRY,
+    )
+
+
+async def save_results(request: SaveResults) -> ResultsSaved:
+    """Store results too large to be an activity's recorded input."""
+    return await workflow.execute_local_activity_method(
+        TurnActivities.save_results,
+        request,
+        start_to_close_timeout=timedelta(seconds=10),
+        schedule_to_close_timeout=timedelta(minutes=5),
+        local_retry_threshold=STORE_CALL,
+        retry_policy=_STORE_RETRY,
+    )
+
+
+async def commit_turn(request: CommitTurn) -> TurnCommitted:
+    """Close the turn in the store."""
+    return await workflow.execute_local_activity_method(
+        TurnActivities.commit_turn,
+        request,
+        start_to_close_timeout=timedelta(seconds=10),
+        schedule_to_close_timeout=timedelta(minutes=5),
+        local_retry_threshold=STORE_CALL,
+        retry_policy=_STORE_RETRY,
+    )
+
+
+async def ask_model(request: ModelRequest, patience: Patience, model: str) -> ModelReply:
+    """One model call. Retries are the server's, so that each shows in the history."""
+    attempt = timedelta(seconds=patience.model_timeout)
+    return await workflow.execute_activity_method(
+        ModelActivities.call_model,
+        measured(request),
+        start_to_close_timeout=attempt + timedelta(seconds=30),
+        schedule_to_close_timeout=attempt * patience.model_attempts + timedelta(minutes=10),
+        heartbeat_timeout=HEARTBEAT,
+        retry_policy=RetryPolicy(
+            initial_interval=timedelta(seconds=1),
+            maximum_interval=timedelta(seconds=60),
+            maximum_attempts=patience.model_attempts,
+            non_retryable_error_types=list(PAYLOAD_ERROR_TYPES),
+        ),
+        summary=f"model {model}"[:200],
+    )
+
+
+async def run_tool(request: ToolRun, facts: ToolFacts) -> ToolRan:
+    """One run of a worker tool, or of the memory's search. Its own retries are counted by the activity.
+
+    The activity is tried again after a lost worker whatever the tool is: it knows from its ledger whether the tool may run
+    a second time.
+    """
+    timeout = timedelta(seconds=facts.timeout + TOOL_GRACE)
+    method = MemoryActivities.recall if facts.kind == "memory" else ToolActivities.run_tool
+    return await workflow.execute_activity_method(
+        method,
+        measured(request),
+        start_to_close_timeout=timeout,
+        schedule_to_close_timeout=timeout * (facts.retries + 1) + timedelta(minutes=10),
+        heartbeat_timeout=HEARTBEAT,
+        retry_policy=RetryPolicy(
+            initial_interval=timedelta(seconds=1),
+            maximum_interval=timedelta(seconds=30),
+            maximum_attempts=facts.retries + 20,
+            non_retryable_error_types=list(PAYLOAD_ERROR_TYPES),
+        ),
+        summary=f"tool {request.name}"[:200],
+    )
+
+
+async def post_turn(request: PostTurn) -> PostTurnReport:
+    """Let the memory learn."""
+    return await workflow.execute_activity_method(
+        MemoryActivities.post_turn,
+        request,
+        start_to_close_timeout=timedelta(seconds=60),
+        schedule_to_close_timeout=timedelta(minutes=3),
+        retry_policy=RetryPolicy(
+            initial_interval=timedelta(milliseconds=200), maximum_interval=timedelta(seconds=10), maximum_attempts=8
+        ),
+        summary="memory",
+    )
+
+
+def measured(request: T) -> T:
+    """The request, if the server would take it. One it would not take loops the workflow task for ever."""
+    size = encoded_size(request)
+    if size > MAX_PAYLOAD_BYTES:
+        raise ApplicationError(
+            f"a step of the turn needs {size:,} bytes, more than {MAX_PAYLOAD_BYTES:,}",
+            type=PAYLOAD_TOO_LARGE,
+            non_retryable=True,
+        )
+    return request

@@ -1,0 +1,294 @@
+"""Everything a turn knows while it runs, and how each step changes it. Pure; time is a parameter.
+
+The workflow waits and calls, handlers judge and answer; both read and write this one object.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from activities import errors
+from activities.contracts import ModelReply, PlacedResult, TurnBegun
+from activities.conversation import ErrorDetails, GMIOutput, ToolCall, ToolCallResult
+from activities.durations import parse_duration
+from activities.json_values import encoded_size
+from activities.turn_input import TurnInput, TurnOptions
+from workflows import rounds
+from workflows.contracts import PendingCall, PendingRequest, TurnPhase, TurnStatus
+from workflows.inbox import Inbox
+from workflows.pause import FillReason, Pause, not_run
+from workflows.rounds import PlannedCall, Progress, Refuse, Wait
+from workflows.transcript import Transcript
+
+SHOWN_RESULT_BYTES = 8_000
+FINAL_TEXT_CHARS = 64_000
+FINAL_CALLS_BYTES = 500_000
+OVER: tuple[TurnPhase, ...] = ("closing", "completed", "failed", "cancelled", "superseded")
+
+# Source: GMIPrimeState of AgentOS.
+GMI_STATES: dict[TurnPhase, str] = {
+    "starting": "initializing",
+    "running": "processing",
+    "waiting": "awaiting_tool_result",
+    "closing": "processing",
+    "completed": "ready",
+    "superseded": "ready",
+    "cancelled": "ready",
+    "failed": "errored",
+}
+
+
+@dataclass(slots=True)
+class TurnState:
+    """One turn. `rows` counts the rows of its history that stand or are about to; `unsaved` of them are only here.
+
+    `turn_id` is what its caller calls it, unique in the conversation; `key` is what the store calls it, unique everywhere.
+    """
+
+    given: TurnInput
+    turn_id: str
+    key: str
+    conversation_id: str
+    inbox: Inbox
+    transcript: Transcript
+    begun: TurnBegun | None = None
+    phase: TurnPhase = "starting"
+    progress: Progress = field(default_factory=Progress)
+    request: PendingRequest | None = None
+    options: TurnOptions | None = None
+    rows: int = 0
+    round: tuple[PlannedCall, ...] = ()
+    results: dict[str, ToolCallResult] = field(default_factory=dict)
+    unsaved: list[PlacedResult] = field(default_factory=list)
+    text: str = ""
+    text_ref: str | None = None
+    own_calls: dict[str, ToolCall] = field(default_factory=dict)
+    output: GMIOutput | None = None
+    settle_asked: bool = False
+    superseded_by: str | None = None
+
+    @classmethod
+    def of(cls, given: TurnInput, workflow_id: str) -> "TurnState":
+        """The state of a turn that has not begun."""
+        turn_id = given.interaction_id or workflow_id
+        conversation_id = given.conversation_id or workflow_id
+        key = workflow_id if turn_id == workflow_id else f"{conversation_id}/{turn_id}"
+        return cls(given, turn_id, key, conversation_id, Inbox(owner=given.user_id), Transcript(turn_id))
+
+    @property
+    def claimed(self) -> TurnBegun:
+        """What the begin step gave; only after it."""
+        assert self.begun is not None
+        return self.begun
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no answer can change the turn any more."""
+        return self.phase in OVER
+
+    def deadline_passed(self, now: datetime) -> bool:
+        """Whether the turn's own deadline has passed."""
+        return self.given.limits.deadline is not None and now >= self.given.limits.deadline
+
+    def take_reply(self, reply: ModelReply, now: datetime) -> None:
+        """The model replied: what went before is stored, a new round begins."""
+        self.progress.model_calls += 1
+        self.progress.usage = rounds.add_usage(self.progress.usage, reply.usage, reply.provider, reply.model)
+        self.unsaved, self.round, self.results = [], (), {}
+        if reply.stored:
+            self.rows = reply.row + 1
+        if reply.text is not None:
+            self.text = (self.text + reply.text.text)[:FINAL_TEXT_CHARS]
+            if reply.text.cut:
+                self.text_ref = f"{self.key}/{reply.row}"
+        self.transcript.model_replied(reply, self.progress.model_calls - 1, now)
+
+    def open_round(self, reply: ModelReply, now: datetime) -> None:
+        """Plan the calls of a reply; refused ones have their result at once."""
+        self.round = rounds.plan_round(reply, self.given.external_tools)
+        self.rows = reply.row + 1 + len(self.round)
+        self.progress.tool_rounds += 1
+        for planned in self.round:
+            if isinstance(planned.disposition, Refuse):
+                self.note_own_call(planned)
+                self.set_result(planned, planned.disposition.result, now)
+
+    def refuse_round(self, reply: ModelReply, why: ErrorDetails, now: datetime) -> None:
+        """Calls of a reply that was asked for words: none runs, each is answered."""
+        self.round = rounds.plan_round(reply, self.given.external_tools)
+        self.rows = reply.row + 1 + len(self.round)
+        for planned in self.round:
+            self.note_own_call(planned)
+            self.set_result(planned, rounds.failed(planned.call, why), now)
+
+    @property
+    def waiting(self) -> list[PlannedCall]:
+        """Calls of the round that are the host's to answer."""
+        return [planned for planned in self.round if isinstance(planned.disposition, Wait)]
+
+    def planned(self, call_id: str) -> PlannedCall:
+        """A call of the round."""
+        return next(planned for planned in self.round if planned.call.id == call_id)
+
+    def note_own_call(self, planned: PlannedCall, edited: dict[str, Any] | None = None) -> None:
+        """The worker ran or refused this call: the final output names it."""
+        call = planned.call
+        arguments = call.arguments if edited is None else edited
+        self.own_calls[call.id] = ToolCall(
+            id=call.id, name=call.name, arguments=arguments, provider_id=call.provider_id
+        )
+
+    def set_result(self, planned: PlannedCall, result: ToolCallResult, now: datetime) -> None:
+        """A result the workflow itself made: kept here until the store has it."""
+        self.unsaved.append(PlacedResult(row=planned.row, result=result))
+        self.unsaved.sort(key=lambda placed: placed.row)
+        self.note_result(planned, result, now)
+
+    def note_result(self, planned: PlannedCall, result: ToolCallResult, now: datetime) -> None:
+        """A call has its result."""
+        self.results[planned.call.id] = result
+        by_host = isinstance(planned.disposition, Wait) and planned.call.id not in self.own_calls
+        self.transcript.got_result(_shown(result), now, by_host=by_host)
+
+    def open_pause(self, reply: ModelReply, workflow_id: str, now: datetime) -> Pause:
+        """The round's waiting calls become a pause."""
+        deadline = now + parse_duration(self.given.pause.timeout)
+        calls = [_pending_call(planned, now) for planned in self.waiting]
+        pause = Pause.of(f"{self.turn_id}/{self.progress.model_calls - 1}", calls, deadline)
+        asked = {call.id for call in calls}
+        self.inbox.open(pause, {planned.call.id for planned in self.round} - asked)
+        self.phase, self.settle_asked = "waiting", False
+        self.request = PendingRequest(
+            pause_id=pause.pause_id,
+            tool_calls=pause.calls,
+            rationale=reply.text.text if reply.text else None,
+            requested_at=now,
+            deadline=deadline,
+            conversation_id=self.conversation_id,
+            user_id=self.given.user_id,
+            persona_id=self.claimed.persona_id,
+            session_id=self.given.session_id,
+            stream_id=workflow_id,
+        )
+        self.transcript.pause_opened(self.request, now)
+        return pause
+
+    def pending_request(self) -> PendingRequest | None:
+        """The record of the open pause as it stands now."""
+        pause = self.inbox.pause
+        if pause is None or self.request is None:
+            return None
+        return self.request.model_copy(update={"tool_calls": pause.calls})
+
+    def close_pause(self, pause: Pause, reason: FillReason, now: datetime) -> None:
+        """Every call of the pause has its result; what is still open is filled with `reason`."""
+        self.note_filled(pause.fill(reason), now)
+        for result in pause.results():
+            self.set_result(self.planned(result.tool_call_id), result, now)
+        self.inbox.close()
+        self.request, self.phase = None, "running"
+
+    def abandon_round(self, reason: FillReason, now: datetime) -> None:
+        """The turn ends in the middle of a round: every call still gets a result, and no answer is lost."""
+        if self.inbox.pause is not None:
+            self.close_pause(self.inbox.pause, reason, now)
+        for planned in self.round:
+            if planned.call.id in self.results:
+                continue
+            if isinstance(planned.disposition, Wait) and planned.call.id not in self.own_calls:
+                self.set_result(planned, not_run(planned.call.id, planned.call.name, reason), now)
+            else:
+                message = "The turn ended while the tool was running; its effect may or may not have happened."
+                error = ErrorDetails(code=errors.TOOL_CANCELLED, message=message)
+                self.set_result(planned, rounds.failed(planned.call, error), now)
+
+    def note_filled(self, calls: Sequence[PendingCall], now: datetime) -> None:
+        """Tell in the trace which calls nobody ran."""
+        if calls:
+            self.transcript.note("WARNING", f"Filled as not run: {', '.join(call.name for call in calls)}", now)
+
+    def end(self, phase: TurnPhase, now: datetime) -> None:
+        """The turn is over; its output is set."""
+        assert self.output is not None
+        self.phase, self.request = phase, None
+        self.inbox.close()
+        self.inbox.reject_unused(now)
+        self.transcript.ended(self.output, now)
+
+    def make_output(self, error: ErrorDetails | None) -> GMIOutput:
+        """The final output as far as the turn has come."""
+        return GMIOutput(
+            is_final=True,
+            response_text=self.text or None,
+            text_ref=self.text_ref,
+            tool_calls=_bounded(list(self.own_calls.values())) or None,
+            usage=self.progress.usage,
+            error=error,
+            conversation_id=self.conversation_id,
+            turn_id=self.turn_id,
+        )
+
+    def current_output(self) -> GMIOutput:
+        """The output now: final after the end, else with the calls that wait for the host."""
+        if self.output is not None:
+            return self.output
+        open_calls = self.inbox.pause.open_calls if self.inbox.pause else []
+        waiting = tuple(ToolCall(id=call.id, name=call.name, arguments=call.arguments) for call in open_calls)
+        return self.make_output(None).model_copy(update={"is_final": False, "tool_calls": waiting or None})
+
+    def status(self) -> TurnStatus:
+        """Phase, counters, what is waited for."""
+        pause = self.inbox.pause
+        return TurnStatus(
+            turn_id=self.turn_id,
+            conversation_id=self.conversation_id,
+            persona_id=self.begun.persona_id if self.begun else None,
+            user_id=self.given.user_id,
+            phase=self.phase,
+            state=GMI_STATES[self.phase],
+            round=self.progress.tool_rounds,
+            model_calls=self.progress.model_calls,
+            waiting_for=tuple(call.id for call in pause.open_calls) if pause else (),
+            error=self.output.error if self.output else None,
+            memory=self.begun.memory.model_dump(by_alias=True, exclude_none=True) if self.begun else None,
+            rejected_answers=self.inbox.rejected_count,
+        )
+
+
+def _pending_call(planned: PlannedCall, now: datetime) -> PendingCall:
+    disposition, call = planned.disposition, planned.call
+    assert isinstance(disposition, Wait)
+    external = disposition.external
+    own = parse_duration(external.timeout) if external and external.timeout else None
+    return PendingCall(
+        id=call.id,
+        name=call.name,
+        arguments=call.arguments,
+        arguments_cut=call.arguments_cut,
+        kind="external" if external else "approval",
+        input_schema=external.input_schema if external else disposition.facts.input_schema,
+        output_schema=external.output_schema if external else None,
+        deadline=now + own if own else None,
+    )
+
+
+def _shown(result: ToolCallResult) -> ToolCallResult:
+    if encoded_size(result) <= SHOWN_RESULT_BYTES:
+        return result
+    small = {"output": _preview(result.output), "error_details": _preview(result.error_details)}
+    return result.model_copy(update=small)
+
+
+def _preview(value: Any) -> Any:
+    return value if encoded_size(value) <= SHOWN_RESULT_BYTES // 4 else {"preview": str(value)[:1_000], "cut": True}
+
+
+def _bounded(calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
+    """The calls, with arguments as long as all together stay small; the newest keep theirs."""
+    room = FINAL_CALLS_BYTES
+    bounded = []
+    for call in reversed(calls):
+        room -= encoded_size(call)
+        bounded.append(call if room >= 0 else call.model_copy(update={"arguments": {}}))
+    return tuple(reversed(bounded))
