@@ -91,7 +91,8 @@ class TurnActivities:
             conversation_id=request.conversation_id,
             persona_id=persona.id,
             model=model,
-            rows=claimed.rows,
+            # Not the rows that stand: a run that was reset goes its way from the user's message again, row by row.
+            rows=1,
             position=claimed.position,
             memory=plan,
             search_attributes=await self._executions.search_attributes(),

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .frames import frame_of
+from .holders import Holders
 from .identifiers import identifier_keys
 from .postings import Postings, counted
 from .ranking import bm25_weights, inverse_document_frequency
@@ -60,7 +61,7 @@ class LexicalIndex:
         self._scores: NDArray[np.float32] = np.zeros(64, np.float32)
         self._shared: NDArray[np.float32] = np.zeros(64, np.float32)
         self._total_length = 0
-        self._keyed: dict[str, dict[str, None]] = {}
+        self._keyed = Holders()
 
     def __len__(self) -> int:
         return len(self._slot_of)
@@ -84,7 +85,7 @@ class LexicalIndex:
         self.created[slot] = record.created_at
         self._total_length += length
         for key in _keys(record):
-            self._keyed.setdefault(key, {})[record.id] = None
+            self._keyed.add(key, record.id)
 
     def remove(self, record: Record) -> None:
         """Takes a memory out. `record` must still have the text it was entered with."""
@@ -92,11 +93,7 @@ class LexicalIndex:
         self._alive[slot] = False
         self._total_length -= int(self._lengths[slot])
         for key in _keys(record):
-            holders = self._keyed.get(key)
-            if holders is not None:
-                holders.pop(record.id, None)
-                if not holders:
-                    del self._keyed[key]
+            self._keyed.discard(key, record.id)
         dead = len(self._ids) - len(self._slot_of)
         if dead >= _FEWEST_DEAD and dead > len(self._ids) * _DEAD_SHARE:
             self._compact()
@@ -111,25 +108,16 @@ class LexicalIndex:
 
     def same_text(self, content: str) -> list[str]:
         """Ids of the memories that are exact restatements of a text, oldest entry first."""
-        return list(self._keyed.get(_text_key(content), ()))
+        return list(self._keyed.of(_text_key(content)))
 
     def with_identifiers(self, identifiers: Iterable[str]) -> dict[str, int]:
         """Ids of the memories that hold any of these case-folded identifiers, with the number they hold."""
-        return self._holders(f"#{identifier}" for identifier in identifiers)
+        return self._keyed.count((f"#{identifier}" for identifier in identifiers), _NEWEST)
 
     def with_subject(self, content: str) -> dict[str, int]:
         """Ids of the memories whose subject has a word in common with the subject of a statement."""
         frame = frame_of(content)
-        return self._holders(f"@{key}" for key in sorted(frame.keys)) if frame else {}
-
-    def _holders(self, keys: Iterable[str]) -> dict[str, int]:
-        counts: dict[str, int] = {}
-        for key in keys:
-            holders = self._keyed.get(key)
-            if holders is not None:
-                for memory_id, _ in zip(reversed(holders), range(_NEWEST), strict=False):
-                    counts[memory_id] = counts.get(memory_id, 0) + 1
-        return counts
+        return self._keyed.count((f"@{key}" for key in sorted(frame.keys)), _NEWEST) if frame else {}
 
     def rank(self, terms: Iterable[str], *, include_hidden: bool = False) -> Matches:
         """BM25 over the stems; the sum is over `terms` in sorted order, so equal queries give equal bits."""
@@ -139,10 +127,11 @@ class LexicalIndex:
             return _nothing()
         mean_length = max(self._total_length / max(len(self._slot_of), 1), 1.0)
         for term in known:
-            slots, counts = self._stems.of(term)
+            slots = self._stems.slots(term)
             frequency = int(np.count_nonzero(self._alive[slots]))
             weight = inverse_document_frequency(len(self._slot_of), frequency)
-            self._scores[slots] += weight * bm25_weights(counts, self._lengths[slots], mean_length)
+            saturated = bm25_weights(self._stems.counts(term), self._lengths[slots], mean_length)
+            self._scores[slots] += np.float32(weight) * saturated
             self._shared[slots] += 1.0
         return self._collect(used, include_hidden, self._stem_counts, len(known))
 
@@ -153,7 +142,7 @@ class LexicalIndex:
         if not known:
             return _nothing()
         for token in known:
-            slots, _ = self._distinctive.of(token)
+            slots = self._distinctive.slots(token)
             self._shared[slots] += 1.0
             self._scores[slots] = 1.0
         matches = self._collect(len(self._ids), False, self._distinct_counts, len(needle))
@@ -199,7 +188,7 @@ class LexicalIndex:
     def _compact(self) -> None:
         used = len(self._ids)
         alive = self._alive[:used]
-        moved = np.where(alive, np.cumsum(alive) - 1, -1).astype(np.int32)
+        moved = np.where(alive, np.cumsum(alive) - 1, -1)
         self._stems = self._stems.compacted(moved)
         self._distinctive = self._distinctive.compacted(moved)
         kept = np.flatnonzero(alive)

@@ -1,4 +1,8 @@
-"""For each word, the documents that hold it, in arrays that grow by doubling and that numpy reads without a copy."""
+"""For each word, the documents that hold it, in arrays that grow by doubling and that numpy reads without a copy.
+
+A posting is one number, the slot and the count side by side: half as many arrays as with two per word, which is what keeps
+a large index light for the garbage collector.
+"""
 
 from __future__ import annotations
 
@@ -8,52 +12,57 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-Slots = NDArray[np.int32]
+_COUNT_BITS = 8
+_LARGEST_COUNT = (1 << _COUNT_BITS) - 1
+
+Slots = NDArray[np.int64]
 Weights = NDArray[np.float32]
 
 
 class Postings:
     """Word to (slots, counts). A slot is a document's place in the index; dead slots are filtered by the reader."""
 
-    __slots__ = ("_counts", "_slots")
+    __slots__ = ("_packed",)
 
     def __init__(self) -> None:
-        self._slots: dict[str, array[int]] = {}
-        self._counts: dict[str, array[float]] = {}
+        self._packed: dict[str, array[int]] = {}
 
     def add(self, slot: int, counts: Mapping[str, int]) -> None:
-        """Enters a document under each of its words. Slots must come in rising order."""
+        """Enters a document under each of its words; a count over 255 is taken as 255."""
+        packed = self._packed
         for word, count in counts.items():
-            slots = self._slots.get(word)
-            if slots is None:
-                self._slots[word] = array("i", (slot,))
-                self._counts[word] = array("f", (count,))
+            posting = slot << _COUNT_BITS | min(count, _LARGEST_COUNT)
+            held = packed.get(word)
+            if held is None:
+                packed[word] = array("q", (posting,))
             else:
-                slots.append(slot)
-                self._counts[word].append(count)
+                held.append(posting)
 
     def length(self, word: str) -> int:
         """How many documents were entered under a word, dead ones included."""
-        slots = self._slots.get(word)
-        return len(slots) if slots is not None else 0
+        held = self._packed.get(word)
+        return len(held) if held is not None else 0
 
-    def of(self, word: str) -> tuple[Slots, Weights]:
-        """The slots and counts of a known word, as views; do not keep them over an `add`."""
-        return np.frombuffer(self._slots[word], np.int32), np.frombuffer(self._counts[word], np.float32)
+    def slots(self, word: str) -> Slots:
+        """The slots of a known word."""
+        return np.frombuffer(self._packed[word], np.int64) >> _COUNT_BITS
+
+    def counts(self, word: str) -> Weights:
+        """The counts of a known word, in the order of its slots."""
+        return (np.frombuffer(self._packed[word], np.int64) & _LARGEST_COUNT).astype(np.float32)
 
     def __contains__(self, word: str) -> bool:
-        return word in self._slots
+        return word in self._packed
 
-    def compacted(self, moved: NDArray[np.int32]) -> Postings:
+    def compacted(self, moved: NDArray[np.int64]) -> Postings:
         """A copy without dead slots; `moved[slot]` is the new slot, or -1 for a dead one."""
         compact = Postings()
-        for word in self._slots:
-            slots, counts = self.of(word)
-            places = moved[slots]
+        for word, held in self._packed.items():
+            places = moved[self.slots(word)]
             alive = places >= 0
             if alive.any():
-                compact._slots[word] = array("i", places[alive].tobytes())
-                compact._counts[word] = array("f", counts[alive].tobytes())
+                counts = np.frombuffer(held, np.int64)[alive] & _LARGEST_COUNT
+                compact._packed[word] = array("q", (places[alive] << _COUNT_BITS | counts).tobytes())
         return compact
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .gist import bookmark_of
@@ -75,8 +75,8 @@ class Record:
     valid_from: int | None = None
     turn_id: str | None = None
     quarantined: bool | None = None
-    item_extra: dict[str, Any] = field(default_factory=dict)
-    metadata_extra: dict[str, Any] = field(default_factory=dict)
+    item_extra: dict[str, Any] | None = None
+    metadata_extra: dict[str, Any] | None = None
     placed: int = 0
     line: Line | None = None
 
@@ -118,8 +118,8 @@ def record_of(item: MemoryItem) -> Record:
         domains=tuple(metadata.domains),
         embedding=None if item.embedding is None else list(item.embedding),
         supersedes=None if item.supersedes is None else list(item.supersedes),
-        item_extra=_copied(item.model_extra),
-        metadata_extra=_copied(metadata.model_extra),
+        item_extra=_copied(item.model_extra) or None,
+        metadata_extra=_copied(metadata.model_extra) or None,
     )
 
 

@@ -44,6 +44,7 @@ class Harness:
     app: AgentApp = field(default_factory=AgentApp)
     secrets: dict[str, str] = field(default_factory=dict)
     overrides: dict[str, Any] = field(default_factory=dict)
+    workers: list["RunningWorker"] = field(default_factory=list)
 
     @property
     def turns(self) -> TurnClient:
@@ -74,6 +75,7 @@ class Harness:
         worker = RunningWorker(self)
         await self.stack.enter_async_context(worker.stack)
         await worker.start()
+        self.workers.append(worker)
         return worker
 
     def store(self) -> TurnStore:
@@ -99,7 +101,9 @@ class RunningWorker:
     async def start(self) -> None:
         """Start polling."""
         harness = self._harness
-        worker = await build_worker(self.stack, harness.client, harness.app, harness.settings, harness.secrets)
+        # A client of its own: a server tells workers of one queue apart by theirs.
+        client = await harness.server.connect()
+        worker = await build_worker(self.stack, client, harness.app, harness.settings, harness.secrets)
         await self.stack.enter_async_context(worker)
 
     async def stop(self) -> None:

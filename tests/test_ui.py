@@ -65,7 +65,7 @@ async def test_a_paused_turn_is_found_and_answered_from_what_the_ui_shows(
     await ui.list('TurnState="waiting"')
     await expect(ui.row(turn.id)).to_contain_text("approve_refund")
     await expect(ui.row("turn-orders-1077-1")).to_contain_text("orders-1077")
-    await shoot(ui.page, tmp_path, "paused-list.png", height=400)
+    await shoot(ui.page, tmp_path, "paused-list.png", height=480)
 
     await ui.list('TurnState="waiting" AND ConversationId="orders-1042"')
     await expect(ui.row(turn.id)).to_contain_text("notify_customer")
@@ -74,11 +74,11 @@ async def test_a_paused_turn_is_found_and_answered_from_what_the_ui_shows(
     await ui.tab("user-metadata")
     details = ui.details.locator("main")
     await expect(details).to_contain_text(f"{pending.deadline:%Y-%m-%d %H:%M}")
-    for call in pending.tool_calls:
-        await expect(details).to_contain_text(call.name)
-        await expect(details).to_contain_text(call.id)
-    await expect(details).to_contain_text(json.dumps(REFUND))
-    await shoot(ui.page, tmp_path, "paused-turn.png", height=1300)
+    for call, arguments in zip(pending.tool_calls, (REFUND, MESSAGE), strict=True):
+        shown = details.get_by_role("listitem").filter(has_text=call.name)
+        await expect(shown).to_contain_text(call.id)
+        await expect(shown).to_contain_text(json.dumps(arguments))
+    await shoot(ui.page, tmp_path, "paused-turn.png", height=1240)
 
     command = await ui.details.locator("pre", has_text="handle_tool_results").text_content()
     assert command is not None

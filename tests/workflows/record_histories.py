@@ -1,0 +1,198 @@
+"""Record the histories that `test_replay` reads: `make histories`. One turn of each kind, on real parts.
+
+Recording anew is right only when no turn of the old kind can still be open anywhere: paused turns live for days, and what
+they replay is what stands here.
+"""
+
+import asyncio
+import json
+import re
+import tempfile
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+
+from tests.support import Harness, external, until
+from worker.app import AgentApp, tool
+from worker.client import Turn, TurnFailed
+from worker.dev_server import dev_server
+from worker.scripted_model import ScriptedModel
+
+HISTORIES = Path(__file__).parent / "histories"
+
+
+@tool(side_effects=False)
+def look(n: int = 0) -> int:
+    """Look at something."""
+    return n
+
+
+@tool(needs_approval=True)
+def transfer(amount: int) -> str:
+    """Transfer money."""
+    return f"sent {amount}"
+
+
+async def answer_all(harness: Harness, turn: Turn, output: object = "ok") -> None:
+    """Answer every call of the pause by signal."""
+    stop = await harness.pause(turn)
+    await turn.signal([{"toolCallId": call.id, "output": output} for call in stop.tool_calls or ()])
+
+
+async def completed(harness: Harness) -> Turn:
+    """No tool at all, then two worker tools at once."""
+    harness.model.call([("look", {"n": 1}), ("look", {"n": 2})])
+    harness.model.say("Done.")
+    return await harness.turns.start("Go")
+
+
+async def two_pauses(harness: Harness) -> Turn:
+    """Two rounds for the host, the first beside a worker tool and answered in pieces."""
+    harness.model.call([("ask", {}), ("look", {}), ("ask", {})])
+    harness.model.call([("ask", {})])
+    harness.model.say("Done.")
+    turn = await harness.turns.start("Go", externalTools=[external("ask")])
+    first, second = (await harness.pause(turn)).tool_calls or ()
+    await turn.answer([{"toolCallId": second.id, "output": 2}], partial="wait")
+    await turn.answer([{"toolCallId": first.id, "output": 1}], partial="wait")
+
+    async def asked_again() -> bool:
+        pending = await turn.pending()
+        return pending is not None and pending.tool_calls[0].id not in (first.id, second.id)
+
+    await until(asked_again)
+    await answer_all(harness, turn)
+    return turn
+
+
+async def filled(harness: Harness) -> Turn:
+    """An answer that leaves a call out."""
+    harness.model.call([("ask", {}), ("ask", {})])
+    harness.model.say("Done.")
+    turn = await harness.turns.start("Go", externalTools=[external("ask")])
+    first, _ = (await harness.pause(turn)).tool_calls or ()
+    await turn.answer([{"toolCallId": first.id, "output": 1}])
+    return turn
+
+
+async def approvals(harness: Harness) -> Turn:
+    """A worker tool that a person allows with other arguments, and one that is refused."""
+    harness.model.call([("transfer", {"amount": 10}), ("transfer", {"amount": 99})])
+    harness.model.say("Done.")
+    turn = await harness.turns.start("Go")
+    first, second = (await harness.pause(turn)).tool_calls or ()
+    edit = {"toolCallId": first.id, "decision": "edit", "arguments": {"amount": 5}}
+    await turn.answer([edit, {"toolCallId": second.id, "decision": "reject", "reason": "too much"}])
+    return turn
+
+
+async def deadline(harness: Harness) -> Turn:
+    """A pause that nobody answers."""
+    harness.model.call([("ask", {}), ("quick", {})])
+    harness.model.say("Done.")
+    tools = [external("ask"), external("quick", timeout="PT1S")]
+    return await harness.turns.start("Go", externalTools=tools, pause={"timeout": "PT2S"})
+
+
+async def cancelled(harness: Harness) -> Turn:
+    """Cancelled at a pause, half answered."""
+    harness.model.call([("ask", {}), ("ask", {})])
+    turn = await harness.turns.start("Go", externalTools=[external("ask")])
+    first, _ = (await harness.pause(turn)).tool_calls or ()
+    await turn.answer([{"toolCallId": first.id, "output": 1}], partial="wait")
+    await turn.cancel()
+    return turn
+
+
+async def superseded(harness: Harness) -> Turn:
+    """The user moved on while the turn waited."""
+    harness.model.call([("ask", {})])
+    turn = await harness.turns.start("Go", conversationId="s", externalTools=[external("ask")])
+    await harness.pause(turn)
+    harness.model.say("New.")
+    await (await harness.turns.start("Else", conversationId="s", onBusy="supersede")).result()
+    return turn
+
+
+async def retried_model(harness: Harness) -> Turn:
+    """Two failed model calls before the reply."""
+    harness.model.respond(500, {"error": {"message": "oops"}}, headers={"retry-after-ms": "10"})
+    harness.model.respond(503, {"error": {"message": "oops"}}, headers={"retry-after-ms": "10"})
+    harness.model.say("Done.")
+    return await harness.turns.start("Go")
+
+
+async def failed(harness: Harness) -> Turn:
+    """A provider that refuses."""
+    harness.model.respond(401, {"error": {"message": "no"}})
+    return await harness.turns.start("Go")
+
+
+async def rejected_messages(harness: Harness) -> Turn:
+    """Messages of wrong kinds around a pause."""
+    harness.model.call([("ask", {})])
+    harness.model.say("Done.")
+    turn = await harness.turns.start("Go", externalTools=[external("ask")])
+    await harness.pause(turn)
+    for name, argument in (
+        ("handle_tool_results", 5),
+        ("aprove", "x"),
+        ("handle_tool_result", {"toolCallId": "nobody"}),
+    ):
+        await turn.handle.signal(name, argument)
+    await answer_all(harness, turn)
+    return turn
+
+
+async def worker_restarted(harness: Harness) -> Turn:
+    """The worker is replaced while the turn waits."""
+    harness.model.call([("ask", {})])
+    harness.model.say("Done.")
+    turn = await harness.turns.start("Go", externalTools=[external("ask")])
+    await harness.pause(turn)
+    await harness.workers[-1].stop()
+    await harness.work()
+    await answer_all(harness, turn)
+    return turn
+
+
+SCENES: list[Callable[[Harness], Awaitable[Turn]]] = [
+    completed,
+    two_pauses,
+    filled,
+    approvals,
+    deadline,
+    cancelled,
+    superseded,
+    retried_model,
+    failed,
+    rejected_messages,
+    worker_restarted,
+]
+
+
+async def main() -> None:
+    """Record every scene."""
+    with tempfile.TemporaryDirectory() as folder:
+        async with dev_server(Path(folder)) as server:
+            for scene in SCENES:
+                async with AsyncExitStack() as stack, ScriptedModel() as model:
+                    place = Path(tempfile.mkdtemp(dir=folder))
+                    harness = Harness(await server.connect(), server, model, place, stack)
+                    await harness.work(AgentApp(tools=[look, transfer]))
+                    turn = await scene(harness)
+                    with suppress(TurnFailed):
+                        await turn.result()
+                    history = await turn.handle.fetch_history()
+                    (HISTORIES / f"{scene.__name__}.json").write_text(_portable(history.to_json()) + "\n")
+
+
+def _portable(history: str) -> str:
+    """The history without what only the machine that recorded it knows: its name, and paths in stack traces."""
+    text = json.dumps(json.loads(history), indent=1, sort_keys=True)
+    text = re.sub(r'"identity": "[^"]*"', '"identity": "recorder"', text)
+    return re.sub(r'"stackTrace": "(\\.|[^"\\])*"', '"stackTrace": ""', text)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
