@@ -1,11 +1,13 @@
 """The process under test: our worker and the bare one, alike but for their task queues.
 
-`python -m benchmarks.workers BODY_FILE`; settings come from the environment, as for `python -m worker`.
+`python -m benchmarks.workers [BODY_FILE]`; without the file only ours. Settings come from the environment, as for
+`python -m worker`.
 """
 
 import asyncio
 import json
 import sys
+from contextlib import AsyncExitStack
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -22,16 +24,17 @@ from worker.connect import connect
 from worker.settings import Settings, load_settings
 
 
-async def work(body: dict[str, Any]) -> None:
-    """Run both workers until the process is told to stop."""
+async def work(body: dict[str, Any] | None) -> None:
+    """Run the workers until the process is told to stop."""
     settings, client = load_settings(), await connect()
     assert settings.openai_api_key is not None
-    key = settings.openai_api_key.get_secret_value()
-    async with (
-        AsyncOpenAI(api_key=key, base_url=settings.openai_base_url, max_retries=0) as model,
-        running_worker(client, app, settings),
-        _bare_worker(client, settings, BareActivities(model, body)),
-    ):
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(running_worker(client, app, settings))
+        if body is not None:
+            key = settings.openai_api_key.get_secret_value()
+            model = AsyncOpenAI(api_key=key, base_url=settings.openai_base_url, max_retries=0)
+            await stack.enter_async_context(model)
+            await stack.enter_async_context(_bare_worker(client, settings, BareActivities(model, body)))
         await announce_and_wait("")
 
 
@@ -52,4 +55,4 @@ def _bare_worker(client: Client, settings: Settings, activities: BareActivities)
 
 
 if __name__ == "__main__":
-    asyncio.run(work(json.loads(Path(sys.argv[1]).read_text())))
+    asyncio.run(work(json.loads(Path(sys.argv[1]).read_text()) if len(sys.argv) > 1 else None))

@@ -20,7 +20,8 @@ Effect = Literal["repeats", "replaces", "contradicts"]
 
 _SINGLE_VALUED = vocabulary(
     "version port host hostname url address email e-mail mail phone birthday timezone room branch region editor shell "
-    "manager deadline domain endpoint username handle nickname title role"
+    "manager deadline domain favourite favorite name age boss employer city hometown job "
+    "endpoint username handle nickname title role"
 )
 _KIND_AND_NUMBER = re.compile(r"(?<![\w.])(?P<kind>[^\W\d_]{3,20})\s+#?v?(?P<number>\d[\w.:-]*)")
 _NUMBER = re.compile(r"\d")
@@ -52,8 +53,13 @@ def judge(statement: str, held: str, *, is_correction: bool) -> Verdict | None:
 
 
 def _judge_same_relation(new: Frame, old: Frame, held: str, is_correction: bool) -> Verdict | None:
-    if new.relation.startswith("attitude") or new.relation in ("called", "home"):
+    if new.origin:
+        return Verdict("replaces") if new.origin == old.value and not old.is_negated else None
+    if new.relation.startswith("attitude") or new.relation == "called":
         return Verdict("replaces")
+    if new.relation == "home":
+        # "I moved to Acme" may be about work, so only a plain "I live in" takes the other back.
+        return Verdict("contradicts" if new.is_changed else "replaces")
     if new.relation == "uses":
         return _judge_use(new, old, is_correction)
     if new.relation == "is":
@@ -62,6 +68,8 @@ def _judge_same_relation(new: Frame, old: Frame, held: str, is_correction: bool)
 
 
 def _judge_move(new: Frame, old: Frame, held: str) -> Verdict | None:
+    if new.origin and new.origin != old.value:
+        return None
     moved = _KIND_AND_NUMBER.search(new.value)
     if moved:
         return _replace_numbered(moved["kind"], moved["number"], held)

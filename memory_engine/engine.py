@@ -7,33 +7,24 @@ so that a step that is run again after a crash ends where it ended before.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
-from hashlib import blake2b
+from collections.abc import Iterable, Sequence
 
-from .arbiter import evaluate_turn
+from .candidates import recall_similar
+from .decisions import apply_evaluation
 from .evaluation import ArbiterEvaluationResult
-from .extraction import Reading, read_message
-from .gate import correction_in, run_fast_gate
 from .gist import bookmark_of
-from .knowledge import Claim, DomainCapability, KnowledgeTension, ProprioceptiveSelfModel, Resolution
-from .learning import LONGEST_CONTENT, Lesson, Statement
+from .knowledge import DomainCapability, KnowledgeTension, ProprioceptiveSelfModel, Resolution
+from .moments import Instant, milliseconds
 from .options import CognitiveMemoryOptions
 from .plan import PlanInputs, plan_injection
 from .records import MemoryItem, SearchHit, item_of, record_of
 from .reports import MemoryInjectionReport, PostTurnResult
 from .search import DEFAULT_LIMIT, search
-from .self_model import activate, record_outcome
+from .self_model import record_outcome
 from .snapshot import CognitiveMemoryStateSnapshot, MemoryStats, validated
 from .state import LoadReport, State, dumped, loaded
-from .tensions import new_tension
+from .turns import Turn, learn_turn, remember
 from .wire import MemoryTier
-
-Instant = int | datetime
-"""Milliseconds since 1970-01-01 UTC, or a datetime with a time zone."""
-
-LONGEST_REMEMBERED = 4_000
-"""How long a statement may be that a caller asks to remember; one found in a turn may have 600 characters."""
 
 
 class CognitiveMemory:
@@ -75,6 +66,10 @@ class CognitiveMemory:
             profile=self.options.profile,
             include_superseded=include_superseded,
         )
+
+    def recall_similar(self, content: str) -> list[MemoryItem]:
+        """Copies of at most eight memories that a statement should be compared with, nearest first."""
+        return [item_of(record) for record in recall_similar(self._state.store, content)]
 
     def get_memory(self, memory_id: str) -> MemoryItem | None:
         """A copy of one memory, superseded ones included."""
@@ -122,19 +117,8 @@ class CognitiveMemory:
         recorded = None if turn_id is None else state.ledger.recorded(turn_id)
         if recorded is not None:
             return recorded
-        moment = self._moment(now)
-        state.stats.total_turns_processed += 1
-        domains = run_fast_gate(user_message, self.options.profile).detected_domains
-        activate(state.self_model, detected_domains if detected_domains is not None else domains or ())
-        lesson = self._lesson(turn_id or f"#{state.stats.total_turns_processed}", moment, LONGEST_CONTENT)
-        self._extract(lesson, user_message, turn_id, session_id)
-        evaluation = evaluate_turn(state.store, user_message, assistant_response, lesson.fresh)
-        result = lesson.finish()
-        result.counts.promoted = self._apply(evaluation, moment)
-        state.stats.tensions_detected += lesson.new_tensions
-        if turn_id is not None:
-            state.ledger.record(turn_id, result)
-        return result
+        turn = Turn(user_message, assistant_response, detected_domains, turn_id, self._moment(now), session_id)
+        return learn_turn(state, self.options, turn)
 
     def remember(
         self,
@@ -146,26 +130,20 @@ class CognitiveMemory:
         session_id: str | None = None,
     ) -> PostTurnResult:
         """Takes in statements a caller vouches for, each a text or (text, domains), under the same rules as a turn's."""
-        recorded = None if turn_id is None else self._state.ledger.recorded(turn_id)
+        # A turn and a request to remember may carry one id; each is recorded under its own.
+        request_id = None if turn_id is None else f"remember {turn_id}"
+        recorded = None if request_id is None else self._state.ledger.recorded(request_id)
         if recorded is not None:
             return recorded
-        moment = self._moment(now)
-        lesson = self._lesson(turn_id or f"@{moment}", moment, LONGEST_REMEMBERED)
-        for entry in contents:
-            content, domains = (entry, ()) if isinstance(entry, str) else entry
-            lesson.learn(Statement(content, tuple(domains), tier, "api", turn_id, session_id))
-        self._state.stats.tensions_detected += lesson.new_tensions
-        result = lesson.finish()
-        if turn_id is not None:
-            self._state.ledger.record(turn_id, result)
-        return result
+        statements = [(entry, ()) if isinstance(entry, str) else entry for entry in contents]
+        return remember(self._state, self.options, statements, tier, request_id, self._moment(now), session_id)
 
     def apply_evaluation(self, evaluation: ArbiterEvaluationResult, *, now: Instant | None = None) -> int:
         """Applies an arbiter's decisions in order: promotions, demotions, pins, tensions, self-model. Unknown ids are ignored.
 
         Returns how many memories were promoted.
         """
-        return self._apply(evaluation, self._moment(now))
+        return apply_evaluation(self._state, evaluation, self._moment(now))
 
     def add_memory(self, item: MemoryItem, target_tier: MemoryTier = "L2") -> None:
         """Stores a copy in a tier. An id that is held already moves there with its new content."""
@@ -257,87 +235,7 @@ class CognitiveMemory:
         self._state = state
         return report
 
-    def _extract(self, lesson: Lesson, user_message: str, turn_id: str | None, session_id: str | None) -> None:
-        if not self.options.auto_extract_memories:
-            lesson.result.learning_skipped = "learning is switched off"
-            return
-        reading = self._read(user_message)
-        for refused in reading.rejected:
-            lesson.reject(refused.content, refused.reason)
-        is_correction = correction_in(user_message) is not None
-        if reading.is_lookup or (reading.question_count and not self.options.learn_mixed_turns):
-            lesson.result.learning_skipped = "question"
-            return
-        for memory in reading.memories:
-            statement = Statement(
-                content=memory.content,
-                domains=tuple(memory.domains),
-                tier=self.options.extraction_tier,
-                turn_id=turn_id,
-                session_id=session_id,
-                is_correction=is_correction,
-                suspicion=reading.suspicions.get(memory.content),
-            )
-            lesson.learn(statement)
-        if not lesson.result.facts:
-            lesson.result.learning_skipped = "no lasting statement in the user's message"
-
-    def _read(self, user_message: str) -> Reading:
-        return read_message(user_message, allow_secrets=self.options.allow_secrets, profile=self.options.profile)
-
-    def _apply(self, evaluation: ArbiterEvaluationResult, now: int) -> int:
-        store, promoted = self._state.store, 0
-        for promotion in evaluation.promotions:
-            record = store.get(promotion.memory_id)
-            if record is not None and record.tier in ("L2", "L3") and record.superseded_by is None:
-                store.move(record, "L1")
-                store.touch(record, now)
-                promoted += 1
-        for demotion in evaluation.demotions:
-            record = store.get(demotion.memory_id)
-            if record is not None and record.tier == "L1":
-                store.move(record, "L2")
-        for pin in evaluation.pins:
-            self.promote(pin.memory_id, "L0")
-        for seen in evaluation.detected_tensions:
-            first, second = (
-                Claim(source="arbiter", statement=text, timestamp=now) for text in (seen.claim_a, seen.claim_b)
-            )
-            self.add_tension(new_tension(first, second, seen.impact, seen.actionable_question))
-        update = evaluation.self_model_update
-        if update is not None and update.success is not None:
-            self.record_domain_outcome(update.domain, update.success, update.failure_pattern_observed)
-        return promoted
-
-    def _lesson(self, turn: str, now: int, longest: int) -> Lesson:
-        state = self._state
-        return Lesson(
-            state.store,
-            state.tensions,
-            state.self_model,
-            self._id_maker(turn),
-            now,
-            self.options.allow_secrets,
-            longest,
-        )
-
-    def _id_maker(self, turn: str) -> Callable[[str, int], str]:
-        make = self.options.new_id
-        if make is not None:
-            return lambda content, counter: make(content, turn, counter)
-        return lambda content, counter: _default_id(self.options.seed, content, turn, counter)
-
     def _moment(self, now: Instant | None) -> int:
         if now is None:
             return self.options.clock_ms() if self.options.clock_ms else self._state.store.latest
-        if not isinstance(now, datetime):
-            return now
-        if now.tzinfo is None:
-            raise ValueError(f"now needs a time zone, got {now.isoformat()}")
-        elapsed = now.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)
-        return (elapsed.days * 86_400 + elapsed.seconds) * 1_000 + elapsed.microseconds // 1_000
-
-
-def _default_id(seed: int, content: str, turn: str, counter: int) -> str:
-    material = f"{seed}\0{turn}\0{counter}\0{content}".encode("utf-8", "surrogatepass")
-    return "mem_" + blake2b(material, digest_size=10).hexdigest()
+        return milliseconds(now)

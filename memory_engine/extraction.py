@@ -43,6 +43,7 @@ _COPULA_UNSPACED = re.compile(r"(?P<subject>[^\sï¼Œ,]{1,40}?|\S.{1,39}?)\s?(?:æ˜
 _EMPTY_VALUE = re.compile(
     r"(?:nothing|unclear|unknown|the\s+same|that|this|it|there|here)\b|not\s+(?!\S*\d)", re.IGNORECASE
 )
+_PASSING_VALUE = re.compile(r"(?:broken|failing|stuck|down|crashing|hanging|wrong|slow|red|gone)\b", re.IGNORECASE)
 _SPECIFIC = re.compile(r"[A-Z0-9_./:-]")
 _CODE_LIKE = re.compile(r"[A-Za-z0-9]")
 _NO_SUBJECT = re.compile(
@@ -144,7 +145,9 @@ def _read_sentence(sentence: str) -> dict[str, int]:
 def _copula(sentence: str) -> str | None:
     text = stated(without_opening(sentence))
     match = _COPULA.match(text)
-    if match is None or _NO_SUBJECT.match(match["subject"]) or _EMPTY_VALUE.match(match["value"]):
+    if match is None or _NO_SUBJECT.match(match["subject"]):
+        return None
+    if _EMPTY_VALUE.match(match["value"]) or _PASSING_VALUE.match(match["value"]):
         return None
     if not _SPECIFIC.search(match["value"]) and not any(character.isdigit() for character in match["subject"]):
         return None

@@ -11,12 +11,12 @@ _ADVERBS = r"(?:(?:really|also|now|usually|always|mostly|still|just|both|absolut
 _NAMED = re.compile(
     r"(?:please\s+)?call\s+me\s+(?!back|when|if|at|later|tomorrow|crazy|on|a\b|an\b)\S.{0,60}$"
     r"|my\s+(?:nick)?name(?:'s|\s+is)\s+\S.{0,60}$|i'm\s+called\s+\S.{0,60}$|i\s+go\s+by\s+\S.{0,60}$"
-    r"|(?-i:I(?:'m| am)\s+[A-Z][\w-]+(?:\s+[A-Z][\w-]+)*$)",
+    r"|(?-i:I(?:'m| am)\s+[A-Z][\w-]+(?:\s+[A-Z][\w-]+)*(?:$|,\s|\s+and\s).{0,120}$)",
     re.IGNORECASE,
 )
 _ATTITUDE = re.compile(
     rf"i\s+{_ADVERBS}(?:love|like|prefer|hate|dislike|enjoy|adore|(?:can't|cannot)\s+stand|(?:don't|do\s+not)\s+(?:like|eat|drink|use|want)"
-    r"|no\s+longer\s+(?:like|use|eat|drink|work|live)|stopped\s+(?:using|eating|drinking)|avoid)\s+(?P<object>\S.{1,200})$",
+    r"|no\s+longer\s+(?:like|love|enjoy|use|eat|drink|work|live)|stopped\s+(?:using|eating|drinking)|avoid)\s+(?P<object>\S.{1,200})$",
     re.IGNORECASE,
 )
 _LIFE = re.compile(

@@ -35,6 +35,8 @@ class Frame:
     value: str
     is_negated: bool = False
     is_changed: bool = False
+    origin: str = ""
+    """What was left, in "moved from X to Y"."""
 
     @property
     def keys(self) -> frozenset[str]:
@@ -50,9 +52,11 @@ _DISLIKES = re.compile(
     r"|don't\s+(?:love|enjoy))\s+(?P<value>.+)$",
     re.IGNORECASE,
 )
-_CALLED = re.compile(r"(?:please\s+)?call\s+me\s+(?P<value>.+)$|my\s+name\s+is\s+(?P<value2>.+)$", re.IGNORECASE)
+_CALLED = re.compile(r"(?:please\s+)?call\s+me\s+(?P<value>.+)$", re.IGNORECASE)
+# A place begins with a capital; "in a small flat" tells something else about living.
 _HOME = re.compile(
-    rf"i(?:'m|\s+am)?\s+{_ADVERB}(?P<verb>live\s+in|moved\s+to|based\s+in)\s+(?P<value>.+)$", re.IGNORECASE
+    rf"i(?:'m|\s+am)?\s+{_ADVERB}(?P<verb>live\s+in|moved\s+to|based\s+in)\s+(?P<value>(?-i:[A-Z]|[^\x00-\x7f]).*)$",
+    re.IGNORECASE,
 )
 _USES_NOT = re.compile(
     r"(?P<subject>i|we)\s+(?:no\s+longer\s+use|stopped\s+using|don't\s+use|do\s+not\s+use)\s+(?P<value>.+)$",
@@ -60,7 +64,7 @@ _USES_NOT = re.compile(
 )
 _USES = re.compile(rf"(?P<subject>i|we)\s+{_ADVERB}(?:use|run\s+on)\s+(?P<value>.+)$", re.IGNORECASE)
 _MOVED = re.compile(
-    rf"{_SUBJECT}\s+(?:has\s+|have\s+|was\s+|were\s+)?(?:been\s+)?(?:moved|switched|migrated|changed)\s+(?:over\s+)?"
+    rf"{_SUBJECT}\s+(?:has\s+|have\s+|was\s+|were\s+)?(?:been\s+)?(?P<verb>moved|switched|migrated|changed)\s+(?:over\s+)?"
     r"(?:from\s+(?P<origin>\S+)\s+)?to\s+(?P<value>.+)$",
     re.IGNORECASE,
 )
@@ -92,7 +96,7 @@ def _personal(text: str) -> Frame | None:
         if match := pattern.match(text):
             return Frame(frozenset({"i"}), f"attitude to {_value(match['value'])}", "", is_negated)
     if match := _CALLED.match(text):
-        return Frame(frozenset({"i"}), "called", _value(match["value"] or match["value2"]))
+        return Frame(frozenset({"i"}), "called", _value(match["value"]))
     if match := _HOME.match(text):
         return Frame(frozenset({"i"}), "home", _value(match["value"]), is_changed="moved" in match["verb"].lower())
     if match := _USES_NOT.match(text):
@@ -104,10 +108,7 @@ def _personal(text: str) -> Frame | None:
 
 def _of_thing(text: str) -> Frame | None:
     if match := _MOVED.match(text):
-        subject = _subject(match["subject"])
-        if subject & {"i", "we"}:
-            return _switched(subject & {"i", "we"}, match["value"])
-        return Frame(subject, "moved", _value(match["value"]), is_changed=True) if subject else None
+        return _moved(_subject(match["subject"]), match["verb"].lower(), match["origin"], _value(match["value"]))
     for relation, pattern in (("stack", _STACK), ("place", _PLACE), ("listens", _LISTENS)):
         if match := pattern.match(text):
             is_changed = " now " in f"{text.lower()} "
@@ -120,9 +121,13 @@ def _of_thing(text: str) -> Frame | None:
     return Frame(_subject(unspaced["subject"]), "is", _value(unspaced["value"])) if unspaced else None
 
 
-def _switched(subject: frozenset[str], value: str) -> Frame:
-    # "We switched to Postgres" does not say from what, so it takes nothing back; it is a use like any other.
-    return Frame(subject, "uses", _value(value), is_changed=True)
+def _moved(subject: frozenset[str], verb: str, origin: str | None, value: str) -> Frame | None:
+    left = _value(origin) if origin else ""
+    if not subject & {"i", "we"}:
+        return Frame(subject, "moved", value, is_changed=True, origin=left) if subject else None
+    # What a person moves between are homes or tools; without the one that was left, nothing tells which.
+    relation = "home" if subject == {"i"} and verb == "moved" else "uses"
+    return Frame(subject & {"i", "we"}, relation, value, is_changed=True, origin=left)
 
 
 def _subject(raw: str) -> frozenset[str]:

@@ -26,7 +26,7 @@ _V1_PATTERN = re.compile(
     r"|\bactually,? (?:it's|it is|my|our|the)\b"
     r"|\bthat(?:'s| is) (?:wrong|incorrect|outdated|false|not right|no longer)\b"
     r"|\bno,? (?:it's|it is|we use|we switched|it should be|don't use|do not use)(?![\w'])"
-    r"|\bstop using\b|\binstead of\b|\bdisregard (?:prior|previous|what i said)\b"
+    r"|\bno, (?:my|our|the)\b|\bstop using\b|\binstead of\b|\bdisregard (?:prior|previous|what i said)\b"
     r"|其实(?:是|应该)|不对|搞错了|實際上|違います|사실은|아니라|на самом деле"
 )
 # Looking for these first spares most messages the pattern, which is tried at every character.
@@ -44,6 +44,7 @@ _CLUES = (
         "no do",
         "no, do",
     ),
+    *("no, my", "no, our", "no, the"),
     *("stop using", "instead of", "disregard", "其实", "不对", "搞错了", "實際上", "違います", "사실은", "아니라"),
     "на самом деле",
 )

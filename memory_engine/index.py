@@ -19,9 +19,9 @@ from .identifiers import identifier_keys
 from .postings import Postings, counted
 from .ranking import bm25_weights, inverse_document_frequency
 from .records import Record
-from .stems import ranking_terms
+from .stems import stem
 from .text import normalise
-from .tokens import distinctive_tokens
+from .tokens import distinctive_tokens, label_of, without_label, words
 
 _DEAD_SHARE = 0.3
 _FEWEST_DEAD = 64
@@ -70,8 +70,9 @@ class LexicalIndex:
         """Enters a memory that is not in the index."""
         slot = len(self._ids)
         self._make_room(slot)
-        stems = counted(ranking_terms(_ranked_text(record)))
-        distinctive = distinctive_tokens(record.content)
+        said = list(words(without_label(record.content)))
+        stems = counted(stem(word.folded) for word in (*said, *words(_beside(record))) if word.is_relevant)
+        distinctive = {word.singular for word in said if word.is_distinctive}
         self._stems.add(slot, stems)
         self._distinctive.add(slot, dict.fromkeys(distinctive, 1))
         length = sum(stems.values())
@@ -201,11 +202,9 @@ class LexicalIndex:
         self._alive[len(kept) : used] = False
 
 
-def _ranked_text(record: Record) -> str:
-    parts = [record.content, *record.domains]
-    if record.gist:
-        parts.append(record.gist)
-    return " ".join(parts)
+def _beside(record: Record) -> str:
+    """What is ranked besides the statement itself: its label, its domains and its gist."""
+    return " ".join((label_of(record.content), *record.domains, record.gist or ""))
 
 
 def _keys(record: Record) -> set[str]:

@@ -19,7 +19,6 @@ from .records import Record
 from .reports import LearnedAction, LearnedFact, PostTurnResult, RejectedStatement, memory_of
 from .screening import screen_injection
 from .secrecy import REDACTED, has_secret
-from .self_model import activate
 from .store import TIERS, MemoryStore
 from .tensions import TensionBook, impact_of, new_tension, question_between
 from .text import clip, without_lone_surrogates
@@ -137,12 +136,12 @@ class Lesson:
         row.source_session_id = statement.session_id
         row.quarantined = True if suspicion else None
         row.supersedes = [record.id for record in replaced] or None
+        row.valid_from = self.now if replaced else None
         self.store.put(row)
         self.fresh.add(row.id)
         self.result.stored.append(memory_of(row))
         action: LearnedAction = "quarantined" if suspicion else "replaced" if replaced else "added"
         self._note(content, action, row.id, row.supersedes or [], suspicion)
-        activate(self.self_model, statement.domains)
         return row
 
     def _retire(self, record: Record, row: Record, remainder: str | None, is_correction: bool) -> None:
@@ -208,12 +207,14 @@ class Lesson:
         self.result.facts.append(fact)
 
     def finish(self) -> PostTurnResult:
-        """The result with its counts."""
-        counts = self.result.counts
-        counts.stored = len(self.result.stored)
-        counts.merged = len(self.result.merged_into)
-        counts.rejected = len(self.result.rejected)
-        return self.result
+        """The result with its counts, each memory as it stands now."""
+        result = self.result
+        result.stored = [memory_of(row) for memory in result.stored if (row := self.store.get(memory.id))]
+        result.merged_into = [memory_of(row) for memory in result.merged_into if (row := self.store.get(memory.id))]
+        result.counts.stored = len(result.stored)
+        result.counts.merged = len(result.merged_into)
+        result.counts.rejected = len(result.rejected)
+        return result
 
 
 def _is_certain(content: str, replaced: list[tuple[Record, Verdict]]) -> bool:

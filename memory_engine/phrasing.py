@@ -12,7 +12,8 @@ _OPENING = re.compile(
     r"(?:(?:actually|also|and|so|but|btw|by the way|fyi|for the record|just so you know|well|oh|hi|hello|hey|yes|no|ok|okay"
     r"|thanks|sorry|note that|please note that|please remember that|remember that|keep in mind that|as of (?:today|now)"
     r"|from now on)(?:\s*[,:;–—-]+\s+|\s+)"
-    r"|(?:correction|update|note|remember|please remember|now|today)\s*[,:;–—-]+\s+)+",
+    r"|(?:that(?:'s|’s| is) (?:wrong|incorrect|outdated|not right|false)|correction|update|note"
+    r"|remember|please remember|now|today)\s*[,:;–—-]+\s+)+",
     re.IGNORECASE,
 )
 _SUPPOSED = re.compile(

@@ -151,7 +151,7 @@ def _named(store: MemoryStore, user_message: str, force_full: Iterable[str], vis
     identifiers = identifier_keys(user_message)
     if visible_text and identifiers:
         identifiers -= identifier_keys(visible_text)
-    holders = store.index.with_identifiers(sorted(identifiers))
+    holders = store.index.with_identifiers(sorted(identifiers)) if identifiers else {}
     named = [(count, record) for memory_id, count in holders.items() if (record := store.get(memory_id))]
     named = [(count, record) for count, record in named if record.is_injectable]
     named.sort(key=lambda pair: (-pair[0], -pair[1].last_accessed_at, pair[1].id))

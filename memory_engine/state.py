@@ -59,7 +59,7 @@ def loaded(snapshot: CognitiveMemoryStateSnapshot) -> tuple[State, LoadReport]:
             record.tier = "L0" if tier == "L1" and item.tier == "L0" else tier
             if record.tier != item.tier:
                 problems.append(f"memory {item.id} says {item.tier} but stands in {tier}; the list counts")
-            state.store.put(record)
+            state.store.put_unindexed(record)
     state.tensions = TensionBook(snapshot.l0.tensions)
     state.stats = snapshot.stats.model_copy(deep=True)
     state.active_task_trace = snapshot.l0.active_task_trace

@@ -20,7 +20,8 @@ class MemoryStore:
         self._tiers: dict[MemoryTier, dict[str, Record]] = {tier: {} for tier in TIERS}
         self._tier_of: dict[str, MemoryTier] = {}
         self._placed = 0
-        self.index = LexicalIndex()
+        self._index = LexicalIndex()
+        self._unindexed: list[Record] = []
         self.hot = RecencyOrder()
         self.latest = 0
         """The newest time seen on any row, in milliseconds."""
@@ -30,6 +31,15 @@ class MemoryStore:
 
     def __contains__(self, memory_id: str) -> bool:
         return memory_id in self._tier_of
+
+    @property
+    def index(self) -> LexicalIndex:
+        """The index over all rows; those of a loaded snapshot are entered when it is first asked for."""
+        if self._unindexed:
+            waiting, self._unindexed = self._unindexed, []
+            for record in waiting:
+                self._index.add(record)
+        return self._index
 
     def get(self, memory_id: str) -> Record | None:
         """The row of an id, from whichever tier holds it."""
@@ -50,6 +60,11 @@ class MemoryStore:
         if record.id in self._tier_of:
             self.remove(record.id)
         self.index.add(record)
+        self._place(record)
+
+    def put_unindexed(self, record: Record) -> None:
+        """Places a row whose id is not held, and leaves the indexing for later: many loads only plan and save."""
+        self._unindexed.append(record)
         self._place(record)
 
     def remove(self, memory_id: str) -> Record | None:

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import shlex
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,8 +34,3 @@ async def run_cli(server: DevServer, *arguments: str, timeout: float = 60.0) -> 
     )
     out, err = await asyncio.wait_for(process.communicate(), timeout)
     return Ran(process.returncode or 0, out.decode(), err.decode())
-
-
-async def run_line(server: DevServer, line: str) -> Ran:
-    """Run a command line that starts with `temporal`, as a shell would split it."""
-    return await run_cli(server, *shlex.split(line)[1:])

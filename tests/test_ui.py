@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shlex
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -91,7 +92,7 @@ async def test_a_paused_turn_is_found_and_answered_from_what_the_ui_shows(
     output = await turn.result()
     assert output.error is None
     assert (output.response_text or "").endswith("Order 1042 is refunded.")
-    assert [len(told(desk, call.id)) for call in pending.tool_calls] == [1, 1]
+    assert what_the_model_read(desk, [call.id for call in pending.tool_calls]) == outputs_in(command)
     assert await turn.rejected_answers() == []
 
     await ui.page.reload()
@@ -146,10 +147,20 @@ async def listed(desk: Harness, query: str, count: int) -> None:
     await until(as_many)
 
 
-def told(desk: Harness, call_id: str) -> list[dict[str, Any]]:
-    """The results of a call that the model has read in the end."""
-    messages: list[dict[str, Any]] = desk.model.requests[-1]["messages"]
-    return [message for message in messages if message.get("tool_call_id") == call_id]
+def outputs_in(command: str) -> list[Any]:
+    """The outputs that a command sends, in its order."""
+    words = shlex.split(command.replace("\\\n", ""))
+    return [result["output"] for result in json.loads(words[words.index("--input") + 1])["results"]]
+
+
+def what_the_model_read(desk: Harness, call_ids: list[str]) -> list[Any]:
+    """The outputs of these calls in the last request to the model."""
+    results = {
+        message["tool_call_id"]: json.loads(message["content"])
+        for message in desk.model.requests[-1]["messages"]
+        if message["role"] == "tool"
+    }
+    return [results[call_id] for call_id in call_ids]
 
 
 async def shoot(page: Page, tmp_path: Path, name: str, *, height: int) -> None:

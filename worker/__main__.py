@@ -11,6 +11,7 @@ from worker.app import AppInvalid, load_app
 from worker.build import running_worker
 from worker.connect import CannotConnect, connect
 from worker.executions import TemporalExecutions
+from worker.exits import leave
 from worker.settings import Settings, SettingsInvalid, load_secrets, load_settings
 from workflows.names import SEARCH_ATTRIBUTES
 
@@ -67,4 +68,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

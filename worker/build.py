@@ -22,7 +22,7 @@ from activities.turns import TurnActivities, TurnSettings
 from worker.app import AgentApp
 from worker.executions import TemporalExecutions
 from worker.scripted_model import ScriptedModel
-from worker.settings import Settings
+from worker.settings import Settings, SettingsInvalid
 from workflows.turn import TurnWorkflow
 
 WORKFLOWS = [TurnWorkflow]
@@ -47,7 +47,10 @@ async def build_worker(
     stack: AsyncExitStack, client: Client, app: AgentApp, settings: Settings, secrets: Mapping[str, str]
 ) -> Worker:
     """A worker with everything it needs; the stack closes what was opened for it."""
-    database = await asyncio.to_thread(open_database, settings.database_url)
+    try:
+        database = await asyncio.to_thread(open_database, settings.database_url)
+    except ValueError as fault:
+        raise SettingsInvalid(f"TURNHOLD_DATABASE_URL: {fault}") from fault
     stack.callback(database.close)
     model_client = await _model_client(stack, settings)
     tool_executor = ToolExecutor(threads=settings.tool_threads)

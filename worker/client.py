@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal
 
-from temporalio.api.enums.v1 import TaskQueueType
-from temporalio.api.taskqueue.v1 import TaskQueue
-from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 from temporalio.client import (
     Client,
     WorkflowExecutionStatus,
@@ -24,6 +21,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from activities.conversation import GMIOutput
 from activities.json_values import encoded_size, json_fault
+from worker.pollers import has_worker
 from workflows.answers import MAX_ANSWER_BYTES
 from workflows.contracts import AnswerAck, PendingRequest, RejectedAnswer, TurnStatus
 from workflows.names import TASK_QUEUE, TURN_WORKFLOW, turn_workflow_id
@@ -180,6 +178,9 @@ class Turn:
         except RPCError as fault:
             if fault.status in (RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED):
                 await self._explain_silence()
+                raise TurnError(
+                    "the turn does not answer, though a worker asked for work within two minutes"
+                ) from fault
             raise TurnError(f"the turn cannot be asked: {fault.message}") from fault
 
     async def _is_closed(self) -> bool:
@@ -247,18 +248,6 @@ class TurnClient:
     def of(self, workflow_id: str, run_id: str | None = None) -> Turn:
         """A turn by its workflow id."""
         return Turn(self._client, self._client.get_workflow_handle(workflow_id), self._task_queue)
-
-
-async def has_worker(client: Client, task_queue: str) -> bool:
-    """Whether somebody polls the queue for workflow tasks."""
-    described = await client.workflow_service.describe_task_queue(
-        DescribeTaskQueueRequest(
-            namespace=client.namespace,
-            task_queue=TaskQueue(name=task_queue),
-            task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
-        )
-    )
-    return len(described.pollers) > 0
 
 
 def _summary(content: Any) -> str:

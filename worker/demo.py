@@ -23,8 +23,10 @@ from temporalio.client import Client
 
 from activities.conversation import GMIOutput
 from activities.errors import EXTERNAL_TOOL_NOT_RUN
-from worker.client import Turn, TurnClient, has_worker
+from worker.client import Turn, TurnClient
 from worker.dev_server import DevServer, free_port, start_dev_server, temporal_cli
+from worker.exits import leave
+from worker.pollers import has_worker
 from worker.settings import load_settings
 from workflows.contracts import PendingCall, PendingRequest
 from workflows.names import TASK_QUEUE, TURN_WORKFLOW, turn_workflow_id
@@ -269,4 +271,4 @@ def _leave_running(stage: Stage) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

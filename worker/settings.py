@@ -1,11 +1,12 @@
 """The worker's own settings, from the environment. Temporal's connection has its own standard variables (see `connect`)."""
 
 import os
+import re
 from collections.abc import Mapping
 from functools import cached_property
 
 from pydantic import Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from activities.prices import Price, Prices
 from workflows.names import TASK_QUEUE
@@ -23,7 +24,9 @@ class Settings(BaseSettings):
     Times in seconds. `model_prices` is JSON: {"model": {"prompt": $, "completion": $}} per million tokens.
     """
 
-    model_config = SettingsConfigDict(env_prefix="TURNHOLD_", populate_by_name=True, extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix="TURNHOLD_", populate_by_name=True, extra="ignore", env_ignore_empty=True
+    )
 
     app: str | None = None
     database_url: str = "sqlite:///.turnhold/turnhold.db"
@@ -59,6 +62,9 @@ def load_settings() -> Settings:
     """
     try:
         return Settings()
+    except SettingsError as fault:
+        named = re.search(r'field "(\w+)"', str(fault))
+        raise SettingsInvalid(f"{_variable((named[1],) if named else ())}: is not JSON") from None
     except ValidationError as fault:
         wrong = "; ".join(
             f"{_variable(error['loc'])}: {error['msg']}"

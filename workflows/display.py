@@ -24,17 +24,19 @@ def pause_details(request: PendingRequest, workflow_id: str, namespace: str) -> 
 
 
 def answer_command(calls: list[PendingCall], workflow_id: str, namespace: str) -> str:
-    """A shell command that answers these calls, with a place for each output."""
-    results = [
-        {"toolCallId": call.id, "toolName": call.name}
-        | ({"decision": "approve"} if call.kind == "approval" else {"output": {"answer": "…"}})
-        for call in calls
-    ]
-    body = json.dumps({"results": results}, ensure_ascii=False)
+    """A shell command that answers these calls, with a place for each output. Broken into lines that fit the UI's pane."""
+    results = ",\n".join(_result_to_send(call) for call in calls)
+    body = f'{{"results": [\n{results}\n]}}'
     return (
-        f"temporal workflow signal{_namespace(namespace)} --workflow-id {shlex.quote(workflow_id)}"
-        f" --name handle_tool_results --input {shlex.quote(body)}"
+        f"temporal workflow signal{_namespace(namespace)} \\\n  --workflow-id {shlex.quote(workflow_id)} \\\n"
+        f"  --name handle_tool_results \\\n  --input {shlex.quote(body)}"
     )
+
+
+def _result_to_send(call: PendingCall) -> str:
+    which = json.dumps({"toolCallId": call.id, "toolName": call.name}, ensure_ascii=False)
+    outcome = {"decision": "approve"} if call.kind == "approval" else {"output": {"answer": "…"}}
+    return f"  {which[:-1]},\n   {json.dumps(outcome, ensure_ascii=False)[1:]}"
 
 
 def end_details(output: GMIOutput, phase: str) -> str:
@@ -50,21 +52,22 @@ def end_details(output: GMIOutput, phase: str) -> str:
 def _what_is_asked(request: PendingRequest) -> str:
     calls = request.tool_calls
     waiting = sum(call.state == "open" for call in calls)
-    lines = [
+    # The UI's Markdown begins a list or a quotation only after an empty line.
+    parts = [
         f"### Waiting for {waiting} of {len(calls)} calls",
         f"Since `{request.requested_at:%Y-%m-%d %H:%M:%S}` UTC, until `{request.deadline:%Y-%m-%d %H:%M:%S}` UTC.",
     ]
     if request.rationale:
-        lines.append(f"> {_inert(_one_line(request.rationale))}")
-    lines += [_call_line(call) for call in calls[:SHOWN_CALLS]]
+        parts.append(f"> {_inert(_one_line(request.rationale))}")
+    listed = [_call_line(call) for call in calls[:SHOWN_CALLS]]
     if len(calls) > SHOWN_CALLS:
-        lines.append(f"- and {len(calls) - SHOWN_CALLS} more: `get_pending_request` lists all")
-    return "\n".join(lines)
+        listed.append(f"- and {len(calls) - SHOWN_CALLS} more: `get_pending_request` lists all")
+    return "\n\n".join([*parts, "\n".join(listed)])
 
 
 def _how_to_answer(request: PendingRequest, workflow_id: str, namespace: str) -> str:
     waiting = [call for call in request.tool_calls if call.state == "open"]
-    settle = f"temporal workflow signal{_namespace(namespace)} --workflow-id {shlex.quote(workflow_id)} --name settle"
+    settle = f"temporal workflow signal{_namespace(namespace)} \\\n  --workflow-id {shlex.quote(workflow_id)} \\\n  --name settle"
     return "\n".join(
         [
             "Answer with:",

@@ -99,7 +99,7 @@ class TurnState:
         if reply.stored:
             self.rows = reply.row + 1
         if reply.text is not None:
-            self.text = (self.text + reply.text.text)[:FINAL_TEXT_CHARS]
+            self.text = "\n".join(filter(None, (self.text, reply.text.text)))[:FINAL_TEXT_CHARS]
             if reply.text.cut:
                 self.text_ref = f"{self.key}/{reply.row}"
         self.transcript.model_replied(reply, self.progress.model_calls - 1, now)

@@ -67,6 +67,7 @@ def test_what_the_turn_taught_is_not_demoted_by_it() -> None:
     engine = engine_of(*(f"irrelevant entry {at}" for at in range(7)), tier="L1")
     result = engine.post_turn("My editor is Zed.", "ok", now=1)
     assert result.stored[0].id in ids(engine, "L1")
+    assert result.stored[0].tier == "L1"
 
 
 def test_decisions_are_applied_in_order_and_unknown_ids_ignored() -> None:

@@ -14,7 +14,11 @@ from memory_engine.conflicts import judge
         ("Our Harbor board runs on Vue", "Harbor moved to Svelte"),
         ("Ana is head of QA at Acme", "Ana is now head of Ops"),
         ("Call me Ren", "Call me Max"),
-        ("I live in Berlin", "I moved to Lisbon"),
+        ("I live in Berlin", "I live in Lisbon now"),
+        ("I live in Berlin", "I moved from Berlin to Lisbon"),
+        ("I use Vim", "I switched from Vim to Zed"),
+        ("We use MySQL", "We migrated from MySQL to Postgres"),
+        ("My favourite colour is green", "My favourite colour is blue"),
         ("We use Jenkins", "We no longer use Jenkins"),
         ("My editor is Vim", "My editor is Zed"),
         ("Mia sits in room 4.12", "Mia moved to room 5.01"),
@@ -45,6 +49,7 @@ def test_a_correction_replaces_what_would_else_stand(held: str, statement: str) 
     [
         ("deployment is allowed", "deployment is not allowed"),
         ("My order is #1042", "My order is #1055"),
+        ("I live in Berlin", "I moved to Lisbon"),
     ],
 )
 def test_a_contradiction_is_left_to_a_person(held: str, statement: str) -> None:
@@ -66,6 +71,10 @@ def test_a_contradiction_is_left_to_a_person(held: str, statement: str) -> None:
         ("Run 2026-05-01: 61.2 ms", "Run 2026-05-02: 61.9 ms"),
         ("We use Vue", "We use Kubernetes"),
         ("I like tea", "I love tea"),
+        ("My name is Renata", "Call me Ren"),
+        ("I live in Berlin", "I live in a small flat"),
+        ("We use Kubernetes", "We migrated from MySQL to Postgres"),
+        ("I use Vim", "I switched to Zed"),
         ("I love Sichuan food", "I hate Mexican food"),
         ("The staging port is 8080", "The production port is 8081"),
     ],

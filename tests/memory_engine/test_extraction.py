@@ -83,6 +83,8 @@ def test_rules_find_statements_per_profile(message: str, ts: list[str], v1: list
         "My order is #1042",
         "Call me Ren",
         "My name is Ada Lovelace",
+        "I'm Ren, head of ops",
+        "I'm Ren and I work at Acme",
         "I prefer e-mail to phone calls",
         "I love Sichuan food",
         "I can't stand Sichuan food any more",
@@ -129,6 +131,7 @@ def test_a_plain_fact_is_kept_in_the_users_own_words(fact: str) -> None:
         "Maybe the port is 8080",
         "I think our host is db.acme.io",
         "My build is failing",
+        "The service on 8080 is down since 9",
         "My question is about ports",
         "I love it",
         "I'd like a pizza",
@@ -157,6 +160,11 @@ def test_every_word_of_a_fact_occurs_in_the_message() -> None:
     learned = contents(message)
     assert len(learned) == 2
     assert all(content in message for content in learned)
+
+
+@pytest.mark.parametrize("opening", ["That's wrong, ", "No, ", "Actually, ", "Correction: ", "By the way, "])
+def test_an_opening_is_not_part_of_the_fact(opening: str) -> None:
+    assert contents(f"{opening}my port is 9090.") == ["my port is 9090"]
 
 
 def test_a_url_query_is_no_question() -> None:

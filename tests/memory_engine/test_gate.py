@@ -42,6 +42,13 @@ def test_a_caution_shows_what_was_matched() -> None:
     assert gate.caution_note
 
 
+@pytest.mark.parametrize(
+    "message", ["No, my order is #1055", "Actually Harbor moved to Svelte", "Actually, the day is Friday"]
+)
+def test_v1_hears_a_correction_of_any_subject(message: str) -> None:
+    assert run_fast_gate(message).action == "inject_caution"
+
+
 @pytest.mark.parametrize("message", ['the log says "that is wrong"', "```\nno, it is fine\n```", "see `stop using`"])
 def test_quoted_text_corrects_nothing(message: str) -> None:
     assert run_fast_gate(message).action == "proceed"

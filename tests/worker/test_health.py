@@ -11,7 +11,8 @@ from temporalio.api.taskqueue.v1 import PollerInfo
 
 from tests.support import Harness, until
 from worker.dev_server import free_port
-from worker.health import FRESH, polls_from
+from worker.health import polls_from
+from worker.pollers import FRESH
 
 NOW = datetime(2030, 1, 31, 12, tzinfo=UTC)
 

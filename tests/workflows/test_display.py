@@ -51,7 +51,7 @@ def blocks(details: str) -> list[str]:
 
 def parsed(command: str) -> dict[str, str]:
     """The options of a printed `temporal` command, read as a shell reads it."""
-    words = shlex.split(command)
+    words = shlex.split(command.replace("\\\n", ""))
     assert words[:3] == ["temporal", "workflow", "signal"]
     assert all(word.startswith("--") for word in words[3::2])
     return dict(zip(words[3::2], words[4::2], strict=True))

@@ -17,7 +17,7 @@ from tests.support import Harness, event_types, events_of, external, until
 from worker.app import AgentApp, tool
 from worker.client import Turn, TurnFailed
 from worker.demo_script import Saying
-from worker.scripted_model import Response
+from worker.scripted_responses import Response
 
 STARTED = asyncio.Event()
 

@@ -389,7 +389,8 @@ class TurnMachine(RuleBasedStateMachine):
         here = [planned.call.id for planned in state.round]
         soon = [mint_call_id(TURN, state.progress.model_calls, place) for place in range(3)]
         past = [slot.call.id for pause in self.pauses[-3:-1] for slot in pause.slots]
-        return [*here, *here, *soon, *past, "stranger"]
+        likely = [*here, *here, *here] if self.in_round else [*soon, *soon, *soon]
+        return [*likely, *here, *soon, *past, "stranger"]
 
     def _result(self, call_id: str, said: dict[str, Any], name: str | None) -> dict[str, Any]:
         known = {slot.call.id: slot.call.name for pause in self.pauses for slot in pause.slots}

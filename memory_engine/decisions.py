@@ -1,0 +1,50 @@
+"""Carrying out what an arbiter decided."""
+
+from __future__ import annotations
+
+from .evaluation import ArbiterEvaluationResult, DetectedTension, SelfModelUpdate
+from .knowledge import Claim
+from .self_model import record_outcome
+from .state import State
+from .tensions import new_tension
+
+
+def apply_evaluation(state: State, evaluation: ArbiterEvaluationResult, now: int) -> int:
+    """Promotions, demotions, pins, tensions, self-model, in this order. Returns how many memories were promoted.
+
+    A memory that is promoted and demoted at once ends in the warm store. Unknown ids are ignored.
+    """
+    promoted = sum(_promote(state, promotion.memory_id, now) for promotion in evaluation.promotions)
+    for demotion in evaluation.demotions:
+        record = state.store.get(demotion.memory_id)
+        if record is not None and record.tier == "L1":
+            state.store.move(record, "L2")
+    for pin in evaluation.pins:
+        record = state.store.get(pin.memory_id)
+        if record is not None and record.tier != "L0":
+            state.store.move(record, "L0")
+    for seen in evaluation.detected_tensions:
+        _add_tension(state, seen, now)
+    if evaluation.self_model_update is not None:
+        _update_self_model(state, evaluation.self_model_update)
+    return promoted
+
+
+def _promote(state: State, memory_id: str, now: int) -> bool:
+    record = state.store.get(memory_id)
+    if record is None or record.tier not in ("L2", "L3") or record.superseded_by is not None:
+        return False
+    state.store.move(record, "L1")
+    state.store.touch(record, now)
+    return True
+
+
+def _add_tension(state: State, seen: DetectedTension, now: int) -> None:
+    first, second = (Claim(source="arbiter", statement=text, timestamp=now) for text in (seen.claim_a, seen.claim_b))
+    tension = new_tension(first, second, seen.impact, seen.actionable_question)
+    state.stats.tensions_detected += state.tensions.add(tension)
+
+
+def _update_self_model(state: State, update: SelfModelUpdate) -> None:
+    if update.success is not None:
+        record_outcome(state.self_model, update.domain, update.success, update.failure_pattern_observed)

@@ -1,0 +1,228 @@
+"""One example of every type on the wire, with a value in every field."""
+
+from datetime import UTC, datetime
+
+from activities import contracts, conversation, turn_input
+from activities.wire import Wire
+from workflows import contracts as shown
+from workflows import transcript
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=UTC)
+LATER = datetime(2026, 1, 9, 3, 4, 5, tzinfo=UTC)
+
+error = conversation.ErrorDetails(code="E_FULL", message="sold out", details={"left": 0})
+call = conversation.ToolCall(id="t1jn1zawl", name="book", arguments={"room": 7}, provider_id="call_1")
+result = conversation.ToolCallResult(
+    tool_call_id="t1jn1zawl",
+    tool_name="book",
+    output={"ref": None},
+    is_error=True,
+    error_details={"code": "E_FULL", "message": "sold out", "details": None},
+)
+text = conversation.TextPart(text="Žofie 日本 \U0001f600")
+url = conversation.ImageUrl(url="https://example.org/a.png", detail="low")
+image = conversation.ImagePart(image_url=url)
+audio_data = conversation.AudioData(data="UklGRg==", format="wav")
+audio = conversation.AudioPart(input_audio=audio_data)
+user = conversation.UserMessage(content=(text, image, audio))
+assistant = conversation.AssistantMessage(content="Booking.", tool_calls=(call,), meta={"finishReason": "tool_calls"})
+tool_message = conversation.ToolMessage(result=result)
+used = conversation.ModelUsage(prompt_tokens=10, completion_tokens=2, total_tokens=12, cost_usd=0.0015)
+entry = conversation.CostEntry(
+    provider_id="openai", model_id="m-1", tokens=12, prompt_tokens=10, completion_tokens=2, cost_usd=0.0015
+)
+costs = conversation.CostAggregator(
+    total_tokens=12,
+    prompt_tokens=10,
+    completion_tokens=2,
+    total_cost_usd=0.0015,
+    breakdown=(entry,),
+    calls_without_usage=1,
+)
+output = conversation.GMIOutput(
+    is_final=False,
+    response_text="Booking.",
+    text_ref="t1/1",
+    tool_calls=(call,),
+    ui_commands=({"commandId": "u1"},),
+    audio_output={"provider": "p"},
+    image_output={"provider": "p"},
+    usage=costs,
+    reasoning_trace=({"type": "WARNING"},),
+    error=error,
+    rag_sources=({"id": "r1"},),
+    structured_output={"value": {"a": 1}},
+    conversation_id="c1",
+    turn_id="t1",
+    memory={"planned": {"entries": 2}},
+)
+
+host_tool = turn_input.ExternalTool(
+    name="book",
+    description="Books a room.",
+    input_schema={"type": "object", "properties": {"room": {"type": "integer"}}},
+    output_schema={"type": "object"},
+    timeout="PT5M",
+)
+options = turn_input.TurnOptions(
+    model="m-1",
+    temperature=0.5,
+    max_tokens=100,
+    tool_choice="required",
+    response_format={"type": "json_object"},
+    stream=True,
+    tool_selection="select",
+    user_api_keys=("OPENAI_TEAM_B",),
+)
+pause_options = turn_input.PauseOptions(timeout="PT1H", on_timeout="fail")
+limits = turn_input.TurnLimits(max_tool_rounds=3, max_model_calls=4, max_tokens=5, max_cost_usd=0.5, deadline=LATER)
+given = turn_input.TurnInput(
+    content="Book it",
+    conversation_id="c1",
+    user_id="ada",
+    session_id="s1",
+    organization_id="o1",
+    interaction_id="t1",
+    persona_id="p1",
+    type="system_message",
+    metadata={"source": "web"},
+    timestamp=NOW,
+    user_context_override={"language": "cs"},
+    task_context_override={"domain": "travel"},
+    external_tools=(host_tool,),
+    options=options,
+    pause=pause_options,
+    on_busy="supersede",
+    limits=limits,
+    histories=({"type": "userMessage", "text": "hi"},),
+    history_ref="h1",
+)
+
+excerpt = contracts.Excerpt(text="Book", length=9_000, cut=True)
+begin = contracts.BeginTurn(
+    turn_id="t1",
+    workflow_id="turn-c1-t1",
+    run_id="r2",
+    first_run_id="r1",
+    conversation_id="c1",
+    input=given,
+    now_ms=1_767_323_045_678,
+)
+plan = contracts.MemoryPlan(entries=2, tokens=90, truncated=True, caution=True, degraded="the store is away")
+patience = contracts.Patience(model_timeout=20.0, model_attempts=3)
+begun = contracts.TurnBegun(
+    conversation_id="c1",
+    persona_id="p1",
+    model="m-1",
+    rows=1,
+    position=4,
+    memory=plan,
+    search_attributes=("TurnState",),
+    patience=patience,
+    took_over="t0",
+)
+placed = contracts.PlacedResult(row=3, result=result)
+save = contracts.SaveResults(turn_id="t1", results=(placed,))
+saved = contracts.ResultsSaved(rows=4)
+ask = contracts.ModelRequest(
+    turn_id="t1", conversation_id="c1", round=1, rows=4, results=(placed,), options=options, tools_allowed=False
+)
+facts = contracts.ToolFacts(
+    kind="worker", needs_approval=True, repeatable=True, timeout=30.0, retries=2, input_schema={"type": "object"}
+)
+requested = contracts.RequestedCall(
+    id="t1jn1zawl",
+    name="book",
+    arguments={"preview": "{"},
+    arguments_cut=True,
+    provider_id="call_1",
+    problem=error,
+    tool=facts,
+)
+reply = contracts.ModelReply(
+    row=1,
+    stored=False,
+    text=excerpt,
+    calls=(requested,),
+    finish_reason="tool_calls",
+    model="m-1",
+    provider="openai",
+    usage=used,
+    error=error,
+    hint="the reply was cut",
+)
+run = contracts.ToolRun(
+    turn_id="t1", conversation_id="c1", call_id="t1jn1zawl", name="book", row=2, call_row=1, arguments={"room": 7}
+)
+ran = contracts.ToolRan(row=2, result=result, cut=True)
+commit = contracts.CommitTurn(
+    turn_id="t1",
+    conversation_id="c1",
+    rows=4,
+    results=(placed,),
+    state="superseded",
+    output=output,
+    usage=costs,
+    now_ms=1_767_323_045_678,
+)
+committed = contracts.TurnCommitted(position=4, rows=4)
+learn = contracts.PostTurn(turn_id="t1", now_ms=1_767_323_045_678)
+learned = contracts.PostTurnReport(
+    stored=1, merged=2, rejected=3, promoted=4, version=5, skipped="no model", problems=("a clash",)
+)
+
+pending = shown.PendingCall(
+    id="t1jn1zawl",
+    name="book",
+    arguments={"room": 7},
+    kind="approval",
+    input_schema={"type": "object"},
+    output_schema={"type": "object"},
+    state="answered",
+    deadline=LATER,
+    arguments_cut=True,
+)
+request = shown.PendingRequest(
+    pause_id="t1/0",
+    tool_calls=(pending,),
+    rationale="I need a room.",
+    requested_at=NOW,
+    deadline=LATER,
+    conversation_id="c1",
+    user_id="ada",
+    persona_id="p1",
+    session_id="s1",
+    stream_id="turn-c1-t1",
+)
+reason = shown.ItemReason(tool_call_id="t1jn1zawl", reason="stands twice in this answer")
+ack = shown.AnswerAck(
+    accepted=("t1jn1zawl",), repeated=("a",), filled=("b",), kept_for_later=("c",), waiting_for=("d",)
+)
+rejected = shown.RejectedAnswer(at=NOW, channel="signal", reasons=(reason,))
+status = shown.TurnStatus(
+    turn_id="t1",
+    conversation_id="c1",
+    persona_id="p1",
+    user_id="ada",
+    phase="waiting",
+    state="awaiting_tool_result",
+    round=1,
+    model_calls=1,
+    waiting_for=("t1jn1zawl",),
+    error=error,
+    memory={"entries": 2},
+    rejected_answers=1,
+    unknown_messages=2,
+)
+chunk = transcript.Chunk(
+    sequence=3,
+    type="tool_result",
+    content={"ok": True},
+    interaction_id="t1",
+    timestamp=NOW,
+    is_final=True,
+    metadata={"byHost": True},
+)
+page = transcript.Page(entries=({"role": "user", "content": "hi"},), total=9, cursor=8)
+
+EXAMPLES: tuple[Wire, ...] = tuple(value for value in dict(globals()).values() if isinstance(value, Wire))

@@ -1,0 +1,86 @@
+"""`TurnClient` tells its caller what happens, also when nothing does."""
+
+import time
+
+import pytest
+
+from tests.support import Harness, external
+from worker.client import AnswerRefused, NoWorker, TurnEnded, TurnExists
+
+
+async def test_it_says_within_ten_seconds_that_no_worker_polls(harness: Harness) -> None:
+    """With the command that shows it."""
+    turn = await harness.turns.start("Hi")
+    started = time.monotonic()
+    with pytest.raises(NoWorker, match="task-queue describe"):
+        await turn.next_stop()
+
+    assert time.monotonic() - started < 10
+
+
+async def test_an_answer_without_a_worker_says_so_and_a_signal_still_works(harness: Harness) -> None:
+    """The signal waits in the history for the next worker."""
+    worker = await harness.work()
+    harness.model.call([("ask", {})])
+    harness.model.say("Done.")
+    turn = await harness.turns.start("Go", externalTools=[external("ask")])
+    (call,) = (await harness.pause(turn)).tool_calls or ()
+    await worker.stop()
+    # The server remembers a poller for a while, so the other queue is asked about.
+    await turn.signal([{"toolCallId": call.id, "output": 1}])
+    await harness.work()
+
+    assert (await turn.result()).response_text == "Done."
+
+
+async def test_a_used_id_is_told_to_the_starter(harness: Harness) -> None:
+    """Running or ended, the second message is not taken in silence."""
+    await harness.work()
+    harness.model.handler = lambda _: "ok"
+    turn = await harness.turns.start("Hi", turn_id="t1", conversationId="c1")
+    with pytest.raises(TurnExists):
+        await harness.turns.start("Again", turn_id="t1", conversationId="c1")
+    await turn.result()
+    with pytest.raises(TurnExists):
+        await harness.turns.start("Again", turn_id="t1", conversationId="c1")
+
+
+async def test_what_is_too_large_or_no_json_is_refused_before_it_is_sent(harness: Harness) -> None:
+    """Start and answer."""
+    with pytest.raises(ValueError, match="bytes"):
+        await harness.turns.start("x" * 3_000_000)
+    with pytest.raises(ValueError, match="surrogate"):
+        await harness.turns.start("\ud800")
+    turn = harness.turns.of("anything")
+    with pytest.raises(AnswerRefused, match="bytes"):
+        await turn.answer([{"toolCallId": "x", "output": "x" * 3_000_000}])
+    with pytest.raises(AnswerRefused, match="nan"):
+        await turn.signal([{"toolCallId": "x", "output": float("nan")}])
+
+
+async def test_a_turn_nobody_started_is_told_apart_from_one_that_ended(harness: Harness) -> None:
+    """For answers, settle and cancel."""
+    with pytest.raises(TurnEnded, match="there is no turn"):
+        await harness.turns.of("never-started").signal([{"toolCallId": "x", "output": 1}])
+    with pytest.raises(TurnEnded, match="there is no turn"):
+        await harness.turns.of("never-started").settle()
+    with pytest.raises(TurnEnded, match="there is no turn"):
+        await harness.turns.of("never-started").cancel()
+
+
+async def test_next_stop_gives_each_pause_once_answered_the_following(harness: Harness) -> None:
+    """Pause, pause, end."""
+    await harness.work()
+    harness.model.call([("a", {})])
+    harness.model.call([("b", {})])
+    harness.model.say("Done.")
+    turn = await harness.turns.start("Go", externalTools=[external("a"), external("b")])
+    names = []
+    stop = await turn.next_stop()
+    while not stop.is_final:
+        names += [call.name for call in stop.tool_calls or ()]
+        await turn.answer([{"toolCallId": call.id, "output": 1} for call in stop.tool_calls or ()])
+        stop = await turn.next_stop()
+
+    assert names == ["a", "b"]
+    assert stop.response_text == "Done."
