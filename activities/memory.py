@@ -35,6 +35,7 @@ from memory_engine import (
     PostTurnResult,
     dump_snapshot,
     parse_snapshot,
+    run_fast_gate,
 )
 
 CACHED_ENGINES = 64
@@ -70,9 +71,11 @@ class MemoryKeeper:
         """The text for the prompt, and the account of it. Changes nothing."""
         with self._newest(scope) as held:
             report = held.engine.plan_injection(message)
-        caution = "correction" in report.text.lower() and not report.entries
         return report.text, MemoryPlan(
-            entries=len(report.entries), tokens=report.total_tokens, truncated=report.truncated, caution=caution
+            entries=len(report.entries),
+            tokens=report.total_tokens,
+            truncated=report.truncated,
+            caution=run_fast_gate(message).action == "inject_caution",
         )
 
     def search(self, scope: Scope, query: str, limit: int) -> list[dict[str, Any]]:

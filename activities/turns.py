@@ -132,6 +132,9 @@ class TurnActivities:
             known = ", ".join(sorted(self._settings.secrets)) or "none"
             message = f"options.userApiKeys: names a secret this worker does not have; it has: {known}"
             raise _refused(errors.SYS_VALIDATION_ERROR, message)
+        chosen = _chosen_tool(given.options.tool_choice)
+        if chosen is not None and self._tools.facts(persona, given.external_tools, chosen) is None:
+            raise _refused(errors.SYS_VALIDATION_ERROR, f"options.toolChoice: there is no tool {chosen!r} in this turn")
         if given.limits.max_cost_usd is not None and not self._settings.has_price(model):
             message = f"limits.maxCostUSD: the settings have no price for the model {model}"
             raise _refused(errors.SYS_VALIDATION_ERROR, message)
@@ -201,6 +204,13 @@ class TurnActivities:
         with store_failures():
             await asyncio.to_thread(self._store.save_plan, request.turn_id, text, plan)
         return plan
+
+
+def _chosen_tool(choice: Any) -> str | None:
+    """The tool that an OpenAI-style `tool_choice` object names."""
+    function = choice.get("function") if isinstance(choice, dict) else None
+    name = function.get("name") if isinstance(function, dict) else None
+    return name if isinstance(name, str) else None
 
 
 def _refused(code: str, message: str, details: Mapping[str, Any] | None = None) -> ApplicationError:

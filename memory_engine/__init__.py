@@ -111,6 +111,7 @@ from .wire import (
     SignalType,
     TensionImpact,
     TensionStatus,
+    plain,
 )
 
 __all__ = [
@@ -224,6 +225,7 @@ __all__ = [
     "normalise",
     "overlap_score",
     "parse_snapshot",
+    "plain",
     "relevance_tokens",
     "render_safe",
     "run_fast_gate",

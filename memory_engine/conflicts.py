@@ -26,6 +26,7 @@ _SINGLE_VALUED = vocabulary(
 _KIND_AND_NUMBER = re.compile(r"(?<![\w.])(?P<kind>[^\W\d_]{3,20})\s+#?v?(?P<number>\d[\w.:-]*)")
 _NUMBER = re.compile(r"\d")
 _CLAUSE = re.compile(r"\s*[,;]\s+(?:and\s+)?")
+_SEVERAL = re.compile(r"[,;]\s|\b(?:and|but)\b")
 _MOVABLE = frozenset({"stack", "place", "listens", "moved", "is"})
 _MOST_WORDS = 6
 
@@ -111,7 +112,7 @@ def _judge_is(new: Frame, old: Frame, held: str, is_correction: bool) -> Verdict
         return _judge_by_kind(new, held)
     if _is_single_valued(new, old) or (is_correction and _is_attribute(new, old)):
         return Verdict("replaces")
-    return Verdict("contradicts") if _is_specific(new.value) and _is_specific(old.value) else None
+    return Verdict("contradicts") if _is_opposed(new, old) else None
 
 
 def _judge_by_kind(new: Frame, held: str) -> Verdict | None:
@@ -122,7 +123,7 @@ def _judge_by_kind(new: Frame, held: str) -> Verdict | None:
 def _judge_other(new: Frame, old: Frame, is_correction: bool) -> Verdict | None:
     if is_correction and _is_simple(old.value):
         return Verdict("replaces")
-    return Verdict("contradicts") if _is_specific(new.value) and _is_specific(old.value) else None
+    return Verdict("contradicts") if _is_opposed(new, old) else None
 
 
 def _is_single_valued(new: Frame, old: Frame) -> bool:
@@ -134,15 +135,24 @@ def _is_single_valued(new: Frame, old: Frame) -> bool:
 
 def _is_attribute(new: Frame, old: Frame) -> bool:
     """Whether a correction of one value means the other: "the deploy day", or a shared head as in "head of QA"."""
-    if _is_specific(new.value) and _is_specific(old.value):
+    return not (new.is_named or old.is_named) or _is_comparable(new.value, old.value)
+
+
+def _is_comparable(first: str, second: str) -> bool:
+    """Whether two values answer one question: both a bare number or identifier, or both with the same first word."""
+    if _is_specific(first) and _is_specific(second) and len(first.split()) == len(second.split()) == 1:
         return True
-    shares_head = new.value.split()[:1] == old.value.split()[:1]
-    return len(new.subject) >= 2 or (shares_head and len(new.value.split()) > 1)
+    return len(first.split()) > 1 and first.split()[0] == second.split()[0]
+
+
+def _is_opposed(new: Frame, old: Frame) -> bool:
+    return _is_specific(new.value) and _is_specific(old.value) and _is_comparable(new.value, old.value)
 
 
 def _is_simple(value: str) -> bool:
+    """Whether a value is one thing, so that nothing else is lost with it."""
     marks = atoms(value) | {word for word in value.split() if _NUMBER.search(word)}
-    return len(value.split()) <= _MOST_WORDS and len(marks) <= 2 and not _CLAUSE.search(value)
+    return len(value.split()) <= _MOST_WORDS and len(marks) <= 2 and not _SEVERAL.search(value)
 
 
 def _is_specific(value: str) -> bool:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import islice
 
 from .domains import extract_domains
 from .estimate import quarters
 from .extraction_ts import contents_ts
 from .first_person import first_person_fact
+from .gate import correction_in
 from .interaction import interaction_reason
 from .lossy import is_lossy_rewrite
 from .named_facts import named_fact
@@ -29,6 +31,7 @@ MAX_RULE_MEMORIES = 6
 """At most so many statements of the shared passes, and as many of the other two, are taken from one message."""
 
 _LONGEST_MESSAGE = 200_000
+_MOST_SENTENCES = 10_000
 _LONGEST_SENTENCE = 600
 _LONGEST_CONTENT = 300
 _SHORTEST_QUARTERS = 8
@@ -47,7 +50,8 @@ _PASSING_VALUE = re.compile(r"(?:broken|failing|stuck|down|crashing|hanging|wron
 _SPECIFIC = re.compile(r"[A-Z0-9_./:-]")
 _CODE_LIKE = re.compile(r"[A-Za-z0-9]")
 _NO_SUBJECT = re.compile(
-    r"(?:it|this|that|these|those|there|here|what|which|who|where|when|why|how|he|she|they|you|i|we|one)\b(?!\s+\w+\s+(?:repo|project|service|team)\b)",
+    r"(?:it|this|that|these|those|there|here|what|which|who|where|when|why|how|he|she|they|you|i|we|one)\b"
+    r"(?!\s+(?:\w+\s+)?(?:repo|repository|project|service|team)\b)",
     re.IGNORECASE,
 )
 _NO_SUBJECT_UNSPACED = re.compile(r"(?:这|那|這|它|他|她|你|什么|什麼|谁|誰|それ|これ|あれ|ここ)")
@@ -62,6 +66,8 @@ class Reading:
     rejected: list[RejectedStatement] = field(default_factory=list)
     suspicions: dict[str, str] = field(default_factory=dict)
     """Content to what is suspicious about the sentence it was taken from."""
+    corrections: set[str] = field(default_factory=set)
+    """Contents whose sentence, or a bare "that's wrong" before it, takes something back."""
     sentence_count: int = 0
     question_count: int = 0
 
@@ -88,8 +94,9 @@ def read_message(user_message: str, *, allow_secrets: bool = False, profile: Pro
     reading = Reading()
     shared: dict[str, int] = {}
     personal: dict[str, int] = {}
+    takes_back = False
     text = without_blocks(without_lone_surrogates(user_message[:_LONGEST_MESSAGE]))
-    for sentence in sentences(text):
+    for sentence in islice(sentences(text), _MOST_SENTENCES):
         reading.sentence_count += 1
         if is_question(sentence):
             reading.question_count += 1
@@ -97,13 +104,13 @@ def read_message(user_message: str, *, allow_secrets: bool = False, profile: Pro
             _turn_down(reading, sentence, reason)
         elif not is_foreign(sentence):
             found = _read_sentence(sentence)
-            suspicion = screen_injection(sentence) if found else None
+            takes_back = correction_in(sentence) is not None or (takes_back and bool(found))
             for content, rank in found.items():
                 (personal if rank == _PERSONAL else shared).setdefault(content, rank)
-                if suspicion:
-                    reading.suspicions[content] = suspicion
-    if len(user_message) > _LONGEST_MESSAGE:
-        _turn_down(reading, user_message[_LONGEST_MESSAGE:], "the message is too long to be read to its end")
+            _mark(reading, found, sentence, takes_back)
+            takes_back = takes_back and not found
+    if len(user_message) > _LONGEST_MESSAGE or reading.sentence_count == _MOST_SENTENCES:
+        _turn_down(reading, text[-200:], "the message is too long to be read to its end")
     contents = _capped(reading, shared) + _capped(reading, personal)
     if profile is Profile.TS:
         contents = [] if reading.question_count else contents_ts(user_message)[:MAX_RULE_MEMORIES]
@@ -111,6 +118,15 @@ def read_message(user_message: str, *, allow_secrets: bool = False, profile: Pro
         DeterministicMemory(content=content, domains=extract_domains(content)) for content in _uncovered(contents)
     ]
     return reading
+
+
+def _mark(reading: Reading, found: dict[str, int], sentence: str, takes_back: bool) -> None:
+    suspicion = screen_injection(sentence) if found else None
+    for content in found:
+        if suspicion:
+            reading.suspicions[content] = suspicion
+        if takes_back:
+            reading.corrections.add(content)
 
 
 def _refusal(sentence: str, allow_secrets: bool) -> str | None:

@@ -37,6 +37,8 @@ class Frame:
     is_changed: bool = False
     origin: str = ""
     """What was left, in "moved from X to Y"."""
+    is_named: bool = False
+    """Whether the subject is a name, which has many attributes, rather than an attribute such as "our port"."""
 
     @property
     def keys(self) -> frozenset[str]:
@@ -116,7 +118,14 @@ def _of_thing(text: str) -> Frame | None:
     match = _IS.match(text)
     if match is not None:
         tells_change = bool(match["now"]) or "no longer" in (match["no"] or "").lower()
-        return Frame(_subject(match["subject"]), "is", _value(match["value"]), bool(match["no"]), tells_change)
+        return Frame(
+            subject=_subject(match["subject"]),
+            relation="is",
+            value=_value(match["value"]),
+            is_negated=bool(match["no"]),
+            is_changed=tells_change,
+            is_named=all(word[0].isupper() for word in match["subject"].split()),
+        )
     unspaced = None if text.isascii() else _IS_UNSPACED.match(text)
     return Frame(_subject(unspaced["subject"]), "is", _value(unspaced["value"])) if unspaced else None
 

@@ -58,8 +58,6 @@ class LexicalIndex:
         self._stem_counts: NDArray[np.float32] = np.zeros(64, np.float32)
         self._distinct_counts: NDArray[np.float32] = np.zeros(64, np.float32)
         self.created: NDArray[np.int64] = np.zeros(64, np.int64)
-        self._scores: NDArray[np.float32] = np.zeros(64, np.float32)
-        self._shared: NDArray[np.float32] = np.zeros(64, np.float32)
         self._total_length = 0
         self._keyed = Holders()
 
@@ -123,32 +121,31 @@ class LexicalIndex:
     def rank(self, terms: Iterable[str], *, include_hidden: bool = False) -> Matches:
         """BM25 over the stems; the sum is over `terms` in sorted order, so equal queries give equal bits."""
         known = self._rare_enough(sorted({term for term in terms if term in self._stems}))
-        used = len(self._ids)
-        if not known:
-            return _nothing()
+        scores, shared = self._blank(), self._blank()
         mean_length = max(self._total_length / max(len(self._slot_of), 1), 1.0)
         for term in known:
             slots = self._stems.slots(term)
             frequency = int(np.count_nonzero(self._alive[slots]))
             weight = inverse_document_frequency(len(self._slot_of), frequency)
             saturated = bm25_weights(self._stems.counts(term), self._lengths[slots], mean_length)
-            self._scores[slots] += np.float32(weight) * saturated
-            self._shared[slots] += 1.0
-        return self._collect(used, include_hidden, self._stem_counts, len(known))
+            scores[slots] += np.float32(weight) * saturated
+            shared[slots] += 1.0
+        return self._collect(scores, shared, include_hidden, self._stem_counts, len(known))
 
     def resembling(self, content: str, floor: float) -> Matches:
         """Memories whose distinctive words overlap with those of a text by at least `floor` of the smaller set."""
-        needle = sorted(distinctive_tokens(content))
-        known = [token for token in needle if token in self._distinctive]
-        if not known:
-            return _nothing()
-        for token in known:
-            slots = self._distinctive.slots(token)
-            self._shared[slots] += 1.0
-            self._scores[slots] = 1.0
-        matches = self._collect(len(self._ids), False, self._distinct_counts, len(needle))
+        needle = distinctive_tokens(content)
+        shared = self._blank()
+        for token in needle:
+            if token in self._distinctive:
+                shared[self._distinctive.slots(token)] += 1.0
+        matches = self._collect(shared, shared, False, self._distinct_counts, len(needle))
         close = matches.shared >= floor - 1e-6
         return Matches(matches.slots[close], matches.scores[close], matches.shared[close])
+
+    def _blank(self) -> NDArray[np.float32]:
+        # A new array each time: a buffer kept for reuse would make two threads that search at once read each other's sums.
+        return np.zeros(len(self._ids), np.float32)
 
     def _rare_enough(self, terms: list[str]) -> list[str]:
         ceiling = max(len(self._ids) * _COMMON_SHARE, 1_000)
@@ -157,18 +154,19 @@ class LexicalIndex:
             return rare
         return sorted(sorted(rare, key=self._stems.length)[:_MOST_TERMS])
 
-    def _collect(self, used: int, include_hidden: bool, sizes: NDArray[np.float32], query_size: int) -> Matches:
-        scores = self._scores[:used]
-        scores *= self._alive[:used]
-        if not include_hidden:
-            scores *= ~self._hidden[:used]
-        slots = np.flatnonzero(scores)
-        smaller = np.minimum(sizes[slots], np.float32(query_size))
-        shares = self._shared[slots] / np.maximum(smaller, np.float32(1.0))
-        matches = Matches(slots, scores[slots], shares.astype(np.float32, copy=False))
-        scores[:] = 0.0
-        self._shared[:used] = 0.0
-        return matches
+    def _collect(
+        self,
+        scores: NDArray[np.float32],
+        shared: NDArray[np.float32],
+        include_hidden: bool,
+        sizes: NDArray[np.float32],
+        query_size: int,
+    ) -> Matches:
+        used = len(scores)
+        visible = self._alive[:used] if include_hidden else self._alive[:used] & ~self._hidden[:used]
+        slots = np.flatnonzero((scores > 0.0) & visible)
+        smaller = np.maximum(np.minimum(sizes[slots], np.float32(query_size)), np.float32(1.0))
+        return Matches(slots, scores[slots], (shared[slots] / smaller).astype(np.float32, copy=False))
 
     def _make_room(self, slot: int) -> None:
         if slot < len(self._alive):
@@ -180,8 +178,6 @@ class LexicalIndex:
             "_stem_counts",
             "_distinct_counts",
             "created",
-            "_scores",
-            "_shared",
         ):
             held = getattr(self, name)
             setattr(self, name, np.concatenate([held, np.zeros_like(held)]))
@@ -218,7 +214,3 @@ def _keys(record: Record) -> set[str]:
 
 def _text_key(content: str) -> str:
     return "=" + blake2b(normalise(content).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-
-
-def _nothing() -> Matches:
-    return Matches(np.empty(0, np.intp), np.empty(0, np.float32), np.empty(0, np.float32))

@@ -67,7 +67,7 @@ def _by_rarity(store: MemoryStore, query: str, wanted: int, include_superseded: 
     terms = set(ranking_terms(query))
     named = _named(store, query, include_superseded)
     for record in named:
-        yield record, max(_shared_stems(terms, record), 0.0) or 1.0
+        yield record, _shared_stems(terms, record) or 1.0
     seen = {record.id for record in named}
     for record in _ranked(store, terms, wanted, include_superseded):
         if record.id not in seen:

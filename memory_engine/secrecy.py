@@ -18,15 +18,18 @@ _KEY_SHAPES = re.compile(
     r"|[?&](?:token|key|api_?key|sig|signature|password|secret|access_token)=[^&\s]{6,}",
     re.IGNORECASE,
 )
-_NAME = (
-    r"(?:pass(?:word|wd|phrase|code)|pwd|secret(?:\s+(?:key|token))?|api[\s_-]?key|access[\s_-]?key|private[\s_-]?key"
-    r"|auth(?:orization)?|(?:access|auth|api|bearer|refresh)?[\s_-]?token|credentials?|pin(?:\s+code)?|密码|密碼|パスワード|пароль"
-    r"|비밀번호|contraseña|mot\s+de\s+passe|passwort)"
+# Whatever follows "password is" is one. A key or a token is also a notion ("the token is a JWT"), so it must look made up.
+_SPOKEN = (
+    r"pass(?:word|wd|phrase|code)|pwd|secret|pin(?:\s+code)?|密码|密碼|パスワード|пароль|비밀번호|contraseña"
+    r"|mot\s+de\s+passe|passwort"
 )
+_GENERATED = r"(?:secret|api|access|private)[\s_-]?key|authorization|(?:access|auth|api|bearer|refresh|secret)?[\s_-]?token|credentials?"
 _ASSIGNED = re.compile(
-    rf"(?<![A-Za-z]){_NAME}[\w)'\"]{{0,12}}\s{{0,3}}(?:(?:is|are|was|=|:|是|は|为|為)\s{{0,3}}){{1,2}}[\"'`]?([^\s\"'`,;]{{3,200}})",
+    rf"(?<![A-Za-z])(?:(?P<generated>{_GENERATED})|{_SPOKEN})(?!s\b)[\w)'\"]{{0,12}}\s{{0,3}}"
+    r"(?:(?:is|are|was|=|:|是|は|为|為)\s{0,3}){1,2}[\"'`]?(?P<value>[^\s\"'`,;]{3,200})",
     re.IGNORECASE,
 )
+_MADE_UP = re.compile(r"\d|^\S{16,}$")
 _IN_CODE = re.compile(
     r"(?:\$|%|<|\{\{|process\.env|os\.(?:environ|getenv)|env[.\[(]|getenv|secrets?\.|vault:|config\.)", re.IGNORECASE
 )
@@ -40,10 +43,11 @@ _NO_SECRET = vocabulary(
 
 def has_secret(statement: str) -> bool:
     """Whether a statement holds the value of a credential. Talking about keys and passwords is no secret."""
-    return bool(_KEY_SHAPES.search(statement)) or any(
-        _is_literal(match.group(1)) for match in _ASSIGNED.finditer(statement)
-    )
+    return bool(_KEY_SHAPES.search(statement)) or any(map(_is_secret, _ASSIGNED.finditer(statement)))
 
 
-def _is_literal(value: str) -> bool:
-    return not _IN_CODE.match(value) and value.strip(".!?:").lower() not in _NO_SECRET
+def _is_secret(assigned: re.Match[str]) -> bool:
+    value = assigned["value"]
+    if _IN_CODE.match(value) or value.strip(".!?:").lower() in _NO_SECRET:
+        return False
+    return assigned["generated"] is None or bool(_MADE_UP.search(value))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from threading import Lock
 
 from .index import LexicalIndex
 from .recency import RecencyOrder
@@ -22,6 +23,7 @@ class MemoryStore:
         self._placed = 0
         self._index = LexicalIndex()
         self._unindexed: list[Record] = []
+        self._indexing = Lock()
         self.hot = RecencyOrder()
         self.latest = 0
         """The newest time seen on any row, in milliseconds."""
@@ -36,9 +38,11 @@ class MemoryStore:
     def index(self) -> LexicalIndex:
         """The index over all rows; those of a loaded snapshot are entered when it is first asked for."""
         if self._unindexed:
-            waiting, self._unindexed = self._unindexed, []
-            for record in waiting:
-                self._index.add(record)
+            # Two threads may ask at once; the second must not read an index that is half built.
+            with self._indexing:
+                for record in self._unindexed:
+                    self._index.add(record)
+                self._unindexed = []
         return self._index
 
     def get(self, memory_id: str) -> Record | None:

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from .arbiter import evaluate_turn
 from .decisions import apply_evaluation
 from .extraction import read_message
-from .gate import correction_in, run_fast_gate
+from .gate import run_fast_gate
 from .learning import LONGEST_CONTENT, Lesson, Statement
 from .options import CognitiveMemoryOptions
 from .reports import PostTurnResult
@@ -75,7 +75,6 @@ def _extract(lesson: Lesson, options: CognitiveMemoryOptions, turn: Turn) -> Non
     if reading.is_lookup or (reading.question_count and not options.learn_mixed_turns):
         lesson.result.learning_skipped = "question"
         return
-    is_correction = correction_in(turn.user_message) is not None
     for memory in reading.memories:
         statement = Statement(
             content=memory.content,
@@ -83,7 +82,7 @@ def _extract(lesson: Lesson, options: CognitiveMemoryOptions, turn: Turn) -> Non
             tier=options.extraction_tier,
             turn_id=turn.turn_id,
             session_id=turn.session_id,
-            is_correction=is_correction,
+            is_correction=memory.content in reading.corrections,
             suspicion=reading.suspicions.get(memory.content),
         )
         lesson.learn(statement)

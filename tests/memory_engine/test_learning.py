@@ -153,6 +153,16 @@ def test_a_correction_resolves_the_tension_it_settles() -> None:
     assert tension.resolution.resolved_by == "user correction"
 
 
+@pytest.mark.parametrize("correction", ["No, my order is #1055.", "That's wrong. My order is #1055."])
+def test_a_correction_takes_back_only_what_its_own_sentence_is_about(correction: str) -> None:
+    engine = talk("My order is #1042. My ticket is 77.", f"{correction} My ticket is 88.")
+    assert {content.lower() for content in current(engine)} == {
+        "my ticket is 77",
+        "my ticket is 88",
+        "my order is #1055",
+    }
+
+
 def test_paraphrases_without_a_common_frame_all_stay() -> None:
     facts = [f"The harbor team prefers option {at} over the others" for at in range(10)]
     assert len(current(talk(*facts))) == 10

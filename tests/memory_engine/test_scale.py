@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 from memory_engine import CognitiveMemory, dump_snapshot, new_item, parse_snapshot
 
@@ -44,3 +45,12 @@ def test_a_loaded_memory_answers_like_the_one_it_was_saved_from() -> None:
     assert other.search("service name7") == engine.search("service name7")
     assert other.remove_memory("m3") is True
     assert "m3" not in {hit.item.id for hit in other.search("service host-3.acme.example", 50)}
+
+
+def test_threads_that_read_at_once_read_the_same() -> None:
+    other = CognitiveMemory()
+    other.load_snapshot(engine_of(2_000).get_snapshot())
+    queries = [f"service host name{at}" for at in range(40)]
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(lambda query: [hit.item.id for hit in other.search(query)], queries))
+    assert together == [[hit.item.id for hit in other.search(query)] for query in queries]

@@ -20,6 +20,9 @@ from memory_engine.secrecy import has_secret
         "AKIAIOSFODNN7EXAMPLE is the key id",
         "密码是 hunter2",
         "mein Passwort: geheim99",
+        "my secret is swordfish",
+        "pin: 1234",
+        "access token = 9f8e7d6c5b",
     ],
 )
 def test_the_value_of_a_credential_is_found(statement: str) -> None:
@@ -42,6 +45,10 @@ def test_the_value_of_a_credential_is_found(statement: str) -> None:
         "The pin layout is on page 4",
         "see https://x.dev/a?page=2",
         "a cask-aged whisky",
+        "Our auth is OAuth",
+        "The token is a JWT",
+        "The tokens are 4000 a day",
+        "Passwords are 12 characters long",
     ],
 )
 def test_talking_about_credentials_is_no_secret(statement: str) -> None:

@@ -159,5 +159,5 @@ HOSTILE: list[Any] = [
     {"toolCallId": "x", "output": "y" * 1_100_000},
 ]
 # By number: a failing example prints its choice, and some of these are megabytes.
-hostile_values = st.integers(0, len(HOSTILE) - 1).map(HOSTILE.__getitem__)
+hostile_values = st.integers(0, len(HOSTILE) - 1).map(lambda number: HOSTILE[number])
 hostile_arguments = st.lists(hostile_values | json_values, max_size=3)

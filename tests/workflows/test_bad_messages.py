@@ -195,6 +195,8 @@ async def test_hostile_bytes_at_start_fail_the_turn_at_once(harness: Harness, ki
         ({"content": "x", "options": {"userApiKeys": ["NOT_THERE"]}}, "userApiKeys"),
         ({"content": "x", "limits": {"maxCostUSD": 1}}, "maxCostUSD"),
         ({"content": "x", "externalTools": [{"name": "search_memory"}]}, "search_memory"),
+        ({"content": "x", "options": {"toolChoice": {"type": "function", "function": {"name": "nobody"}}}}, "nobody"),
+        ({"content": "x", "historyRef": "nowhere"}, "historyRef"),
         ({"content": "x", "externalTools": [{"name": "a", "inputSchema": {"type": "strange"}}]}, "inputSchema"),
     ],
 )

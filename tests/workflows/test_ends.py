@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import sqlite3
+import threading
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -34,6 +36,12 @@ async def hang() -> str:
     STARTED.set()
     await asyncio.Event().wait()
     return "never"
+
+
+def _release_after(connection: sqlite3.Connection, seconds: float) -> None:
+    threading.Event().wait(seconds)
+    connection.rollback()
+    connection.close()
 
 
 async def history_is_usable(harness: Harness, turn: Turn, conversation_id: str) -> None:
@@ -188,6 +196,43 @@ async def test_a_passing_provider_error_is_asked_again(harness: Harness) -> None
 
     assert (await turn.result()).response_text == "At last."
     assert len(harness.model.requests) == 4
+
+
+async def test_a_provider_that_stays_silent_is_given_up(harness: Harness) -> None:
+    """Nothing for the whole timeout, as often as attempts are given."""
+    await harness.work(model_timeout=1.0, model_attempts=2)
+    harness.model.hang()
+    harness.model.hang()
+    turn = await harness.turns.start("Go")
+    with pytest.raises(TurnFailed) as failed:
+        await turn.result()
+
+    assert failed.value.code == errors.LLM_PROVIDER_ERROR
+    assert len(harness.model.requests) == 2
+
+
+async def test_a_quota_that_is_used_up_is_not_asked_again(harness: Harness) -> None:
+    """A 429 of this kind does not pass by waiting."""
+    await harness.work()
+    harness.model.respond(429, {"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}})
+    turn = await harness.turns.start("Go")
+    with pytest.raises(TurnFailed, match="quota"):
+        await turn.result()
+
+    assert len(harness.model.requests) == 1
+
+
+async def test_a_locked_database_only_delays_the_turn(harness: Harness) -> None:
+    """Somebody else writes for longer than a store call waits."""
+    await harness.work()
+    harness.model.say("Here.")
+    harness.store()
+    other = sqlite3.connect(harness.folder / "turnhold.db", isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    turn = await harness.turns.start("Go")
+    await asyncio.to_thread(_release_after, other, 6.0)
+
+    assert (await turn.result()).response_text == "Here."
 
 
 async def test_a_bad_request_after_a_tool_does_not_run_the_tool_again(harness: Harness) -> None:

@@ -11,6 +11,7 @@ from activities.errors import EXTERNAL_TOOL_NOT_RUN, TOOL_CALL_REJECTED
 from tests.support import Harness, external, until
 from worker.app import AgentApp, tool
 from worker.client import AnswerRefused, Turn, TurnEnded
+from workflows.names import TURN_WORKFLOW
 
 RAN: list[dict[str, Any]] = []
 
@@ -164,6 +165,41 @@ async def test_an_early_answer_waits_for_its_call(harness: Harness) -> None:
 
     assert output.response_text == "Done."
     assert tool_contents(harness) == ["early"]
+
+
+async def test_an_answer_may_come_with_the_start(harness: Harness) -> None:
+    """Signal-with-start: the handler runs before the turn's first step and finds its state."""
+    await harness.work()
+    harness.model.call([("a", {})])
+    harness.model.say("Done.")
+    answer = {"results": [{"toolCallId": mint_call_id("c1/t1", 0, 0), "output": "with the start"}]}
+    handle = await harness.client.start_workflow(
+        TURN_WORKFLOW,
+        {"content": "Go", "conversationId": "c1", "interactionId": "t1", "externalTools": [external("a")]},
+        id=f"with-start-{harness.task_queue}",
+        task_queue=harness.task_queue,
+        start_signal="handle_tool_results",
+        start_signal_args=[answer],
+    )
+
+    assert (await harness.turns.of(handle.id).result()).response_text == "Done."
+    assert tool_contents(harness) == ["with the start"]
+
+
+async def test_signals_that_came_while_no_worker_was_up_are_all_taken(harness: Harness) -> None:
+    """They arrive in one task: both answers count before the model is asked, and the stranger is recorded."""
+    worker = await harness.work()
+    turn, (first, second) = await paused(harness, "a", "b")
+    await worker.stop()
+    await turn.handle.signal("handle_tool_result", {"toolCallId": first, "output": "one"})
+    await turn.handle.signal("handle_tool_result", {"toolCallId": second, "output": "two"})
+    await turn.handle.signal("note", "extra")
+    await harness.work(cached=False)
+    await turn.result()
+
+    assert tool_contents(harness) == ["one", "two"]
+    assert len(harness.model.requests) == 2
+    assert [rejected.channel for rejected in await turn.rejected_answers()] == ["unknown"]
 
 
 async def test_unused_early_answers_are_shown_at_the_end(harness: Harness) -> None:

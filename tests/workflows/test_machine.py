@@ -162,6 +162,12 @@ class TurnMachine(RuleBasedStateMachine):
         self.sent.append(([raw], form))
         self._send([raw], form)
 
+    @precondition(lambda self: not self.in_round)
+    @rule(place=st.integers(0, 2), form=st.sampled_from(["many", "one"]))
+    def host_answers_before_it_is_asked(self, place: int, form: Form) -> None:
+        result = {"toolCallId": mint_call_id(TURN, self.state.progress.model_calls, place), "output": "yes"}
+        self._send([{"results": [result]} if form == "many" else result], form)
+
     @precondition(lambda self: self.sent)
     @rule(data=st.data())
     def host_repeats_itself(self, data: st.DataObject) -> None:
@@ -261,6 +267,7 @@ class TurnMachine(RuleBasedStateMachine):
         self.kept = [pair for pair in self.kept if not pause.knows(pair[0])]
         shut_out: set[str] = set()
         for answer in self.state.inbox.matching_early():
+            assert not any(pause.slot(item.call_id).filled for item in answer.items), "filled before an earlier answer"
             verdict = self._judge(answer)
             if isinstance(verdict, Refusal):
                 shut_out |= {reason.tool_call_id for reason in verdict.reasons if reason.tool_call_id}

@@ -225,10 +225,10 @@ def test_a_reply_that_was_not_stored_takes_no_row() -> None:
 
 def test_the_text_of_all_replies_is_the_text_of_the_turn_and_stays_bounded() -> None:
     state = turn_state()
-    state.take_reply(reply(row=1, text="One. "), NOW)
+    state.take_reply(reply(row=1, text="One."), NOW)
     state.take_reply(reply(row=2, text="x" * 20_000), NOW)
-    assert state.make_output(None).response_text == "One. " + "x" * 8_000
-    assert state.make_output(None).text_ref == "turn-c1-t1/2"
+    assert state.make_output(None).response_text == "One.\n" + "x" * 8_000
+    assert state.make_output(None).text_ref == f"{state.key}/2"
     for row in range(3, 30):
         state.take_reply(reply(row=row, text="y" * 8_000), NOW)
     assert len(state.text) == 64_000
