@@ -20,6 +20,12 @@ from pydantic_core import to_json
 MAX_DEPTH = 100
 # Python itself refuses to print longer ones, and no peer reads them.
 MAX_INT_DIGITS = 1_000
+_TOO_LARGE = 10**MAX_INT_DIGITS
+SHOWN_KEY_CHARS = 40
+SHOWN_PATH_CHARS = 300
+
+# The way to a value: the place it stands in, and its key or index there.
+_Place = tuple["_Place | None", str]
 
 
 _TYPE_NAMES = {
@@ -79,7 +85,7 @@ def _clean(value: Any, depth: int) -> Any:
         case str():
             return clean_text(str(value))
         case int():
-            return value if abs(value) < 10**MAX_INT_DIGITS else f"[cut: an integer of {value.bit_length()} bits]"
+            return value if -_TOO_LARGE < value < _TOO_LARGE else f"[cut: an integer of {value.bit_length()} bits]"
         case float():
             return value if math.isfinite(value) else None
         case bytes() | bytearray() | memoryview():
@@ -110,27 +116,41 @@ def json_fault(value: Any, at: str = "value") -> str | None:
     """
     if isinstance(value, Undecodable):
         return f"{at}: {value.reason}"
-    pending: list[tuple[Any, str, int]] = [(value, at, 0)]
+    # Places are linked, not spelled out: a path written for every value would copy a long key for each of them.
+    pending: list[tuple[Any, _Place, int]] = [(value, (None, at), 0)]
     while pending:
-        item, path, depth = pending.pop()
-        if depth > MAX_DEPTH:
-            return f"{path} is nested more than {MAX_DEPTH} levels deep"
-        if isinstance(item, str):
-            if not item.isascii() and clean_text(item) is not item:
-                return f"{path} has half of a surrogate pair"
-        elif isinstance(item, float):
-            if not math.isfinite(item):
-                return f"{path} is {item}, which JSON does not have"
-        elif isinstance(item, dict):
-            for key in item:
-                if not isinstance(key, str) or clean_text(key) is not key:
-                    return f"{path} has a key that is not text"
-            pending.extend((child, f"{path}.{key}", depth + 1) for key, child in item.items())
+        item, place, depth = pending.pop()
+        if wrong := _wrong_with(item, depth):
+            return f"{_told(place)} {wrong}"
+        if isinstance(item, dict):
+            pending.extend((child, (place, f".{key[:SHOWN_KEY_CHARS]}"), depth + 1) for key, child in item.items())
         elif isinstance(item, list | tuple):
-            pending.extend((child, f"{path}[{index}]", depth + 1) for index, child in enumerate(item))
-        elif isinstance(item, int) and not isinstance(item, bool):
-            if abs(item) >= 10**MAX_INT_DIGITS:
-                return f"{path} is an integer of more than {MAX_INT_DIGITS} digits"
-        elif item is not None and not isinstance(item, bool):
-            return f"{path} is a {type(item).__name__}, which JSON does not have"
+            pending.extend((child, (place, f"[{index}]"), depth + 1) for index, child in enumerate(item))
     return None
+
+
+def _wrong_with(item: Any, depth: int) -> str | None:
+    """What is wrong with one value, its children aside."""
+    if depth > MAX_DEPTH:
+        return f"is nested more than {MAX_DEPTH} levels deep"
+    match item:
+        case None | bool() | list() | tuple():
+            return None
+        case str():
+            return None if item.isascii() or clean_text(item) is item else "has half of a surrogate pair"
+        case float():
+            return None if math.isfinite(item) else f"is {item}, which JSON does not have"
+        case int():
+            return None if -_TOO_LARGE < item < _TOO_LARGE else f"is an integer of more than {MAX_INT_DIGITS} digits"
+        case dict():
+            good = all(isinstance(key, str) and clean_text(key) is key for key in item)
+            return None if good else "has a key that is not text"
+    return f"is a {type(item).__name__}, which JSON does not have"
+
+
+def _told(place: "_Place | None") -> str:
+    parts: list[str] = []
+    while place is not None:
+        place, part = place
+        parts.append(part)
+    return "".join(reversed(parts))[:SHOWN_PATH_CHARS]

@@ -25,6 +25,7 @@ from activities.memory import MemoryKeeper, scope_of
 from activities.personas import Persona, Personas
 from activities.registry import ToolRegistry
 from activities.store.errors import ConversationBusy, Holder, NotOwner, TurnAlreadyRan, TurnClosed
+from activities.store.histories import HistoryStore
 from activities.store.records import Claimed
 from activities.store.turn_store import TurnStore
 from activities.store_failures import store_failures
@@ -66,6 +67,7 @@ class TurnActivities:
     def __init__(
         self,
         store: TurnStore,
+        histories: HistoryStore,
         personas: Personas,
         tools: ToolRegistry,
         memory: MemoryKeeper,
@@ -73,6 +75,7 @@ class TurnActivities:
         settings: TurnSettings,
     ) -> None:
         self._store = store
+        self._histories = histories
         self._personas = personas
         self._tools = tools
         self._memory = memory
@@ -85,6 +88,7 @@ class TurnActivities:
         persona = self._persona_of(request.input)
         model = request.input.options.model or persona.model or self._settings.default_model
         self._check(request.input, persona, model)
+        request = await self._with_stored_history(request)
         claimed, took_over = await self._claim(request, persona)
         plan = claimed.plan or await self._plan_memory(request, persona)
         return TurnBegun(
@@ -138,8 +142,19 @@ class TurnActivities:
         if given.limits.max_cost_usd is not None and not self._settings.has_price(model):
             message = f"limits.maxCostUSD: the settings have no price for the model {model}"
             raise _refused(errors.SYS_VALIDATION_ERROR, message)
-        if given.history_ref is not None:
-            raise _refused(errors.SYS_VALIDATION_ERROR, "historyRef: no stored history has this name")
+
+    async def _with_stored_history(self, request: BeginTurn) -> BeginTurn:
+        """The request with the history that its `historyRef` names; the owner's own ones only."""
+        given = request.input
+        if given.history_ref is None:
+            return request
+        with store_failures():
+            found = await asyncio.to_thread(
+                self._histories.get, given.history_ref, given.organization_id, given.user_id
+            )
+        if found is None:
+            raise _refused(errors.SYS_VALIDATION_ERROR, "historyRef: this user has no stored history of this name")
+        return request.model_copy(update={"input": given.model_copy(update={"histories": found})})
 
     async def _claim(self, request: BeginTurn, persona: Persona) -> tuple[Claimed, str | None]:
         """Claim the conversation, taking it over from a holder that is gone."""

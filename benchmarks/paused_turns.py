@@ -15,11 +15,10 @@ import psutil
 
 from activities.conversation import GMIOutput
 from benchmarks.processes import Child, start
-from benchmarks.stage import Stage, stage
+from benchmarks.stage import APPROVAL, Stage, stage
 from benchmarks.tables import Line, machine, table
 from worker.client import Turn
 
-APPROVAL = {"name": "approve", "description": "Ask a person.", "inputSchema": {"type": "object", "properties": {}}}
 AT_ONCE = 50
 USERS = 50
 

@@ -81,11 +81,14 @@ async def running(
 
 
 def _spawn(command: Sequence[str], log: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    # The sandbox imports the workflow's module anew for every workflow. Without bytecode it would compile it every time.
+    inherited["PYTHONPYCACHEPREFIX"] = str(log.parent / "bytecode")
     with log.open("ab") as errors:
         return subprocess.Popen(
             [sys.executable, "-m", *command],
             cwd=ROOT,
-            env={**os.environ, **environment},
+            env={**inherited, **environment},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,

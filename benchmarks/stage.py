@@ -21,6 +21,8 @@ from worker.settings import Settings
 
 KEY = "sk-of-the-benchmarks"
 MODEL = "scripted-1"
+APPROVAL = {"name": "approve", "description": "Ask a person.", "inputSchema": {"type": "object", "properties": {}}}
+QUESTION = "Where is the parcel with my order 1042? It was promised for Monday."
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +63,10 @@ async def stage() -> AsyncIterator[Stage]:
 
 
 @asynccontextmanager
-async def both_workers(place: Stage, content: str) -> AsyncIterator[Child]:
-    """The process with our worker and the bare one, whose request is the one our turn sends for `content`."""
+async def both_workers(place: Stage) -> AsyncIterator[Child]:
+    """The process with our worker and the bare one, whose request is the one our turn sends for `QUESTION`."""
     body = place.folder / "body.json"
-    body.write_text(json.dumps(await _request_of_a_turn(place, content)))
+    body.write_text(json.dumps(await _request_of_a_turn(place)))
     log = place.folder / "workers.log"
     async with running("benchmarks.workers", str(body), log=log, environment=place.environment) as child:
         yield child
@@ -76,8 +78,8 @@ async def size_of(handle: WorkflowHandle[Any, Any]) -> Size:
     return Size(info.history_length, info.history_size_bytes)
 
 
-async def _request_of_a_turn(place: Stage, content: str) -> dict[str, Any]:
-    """What a first turn with this content sends to its model."""
+async def _request_of_a_turn(place: Stage) -> dict[str, Any]:
+    """What a first turn sends to its model."""
     async with ScriptedModel(reply) as model:
         settings = Settings.model_validate(
             {
@@ -89,5 +91,5 @@ async def _request_of_a_turn(place: Stage, content: str) -> dict[str, Any]:
             }
         )
         async with running_worker(place.client, app, settings):
-            await (await TurnClient(place.client, "probe").start(content)).result()
+            await (await TurnClient(place.client, "probe").start(QUESTION)).result()
         return model.requests[0]

@@ -83,19 +83,30 @@ class ArbiterInput(WireModel):
 
 
 class MemoryReconciliation(WireModel):
-    """The verdict on one candidate memory compared with what is held."""
+    """The verdict on one candidate memory compared with what is held.
+
+    Verdict i is about item i unless `index` says otherwise. `target_ids` are the held memories a merge or a replacement is
+    about; without them it is the nearest one.
+    """
 
     action: ReconcileAction
     content: Text | None = None
     reason: Text | None = None
+    index: int | None = None
+    target_ids: list[Text] = Field(default_factory=list)
 
 
 class ReconcileItem(WireModel):
-    """One candidate and the held statements it resembles, nearest first."""
+    """One candidate and the held statements it resembles, nearest first.
+
+    `remember_hashes` are those of the held texts: a verdict counts only for what the reconciler has seen.
+    """
 
     candidate: Text
     remember: list[Text]
     remember_ids: list[Text] = Field(default_factory=list)
+    remember_hashes: list[Text] = Field(default_factory=list)
+    index: int | None = None
 
 
 class ReconcileInput(WireModel):

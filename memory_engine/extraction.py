@@ -68,6 +68,8 @@ class Reading:
     """Content to what is suspicious about the sentence it was taken from."""
     corrections: set[str] = field(default_factory=set)
     """Contents whose sentence, or a bare "that's wrong" before it, takes something back."""
+    stated: list[str] = field(default_factory=list)
+    """The sentences that claim something, whether a rule understands them or not."""
     sentence_count: int = 0
     question_count: int = 0
 
@@ -103,6 +105,8 @@ def read_message(user_message: str, *, allow_secrets: bool = False, profile: Pro
         elif reason := _refusal(sentence, allow_secrets):
             _turn_down(reading, sentence, reason)
         elif not is_foreign(sentence):
+            if not is_supposed(sentence):
+                reading.stated.append(sentence)
             found = _read_sentence(sentence)
             takes_back = correction_in(sentence) is not None or (takes_back and bool(found))
             for content, rank in found.items():

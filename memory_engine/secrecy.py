@@ -23,7 +23,10 @@ _SPOKEN = (
     r"pass(?:word|wd|phrase|code)|pwd|secret|pin(?:\s+code)?|密码|密碼|パスワード|пароль|비밀번호|contraseña"
     r"|mot\s+de\s+passe|passwort"
 )
-_GENERATED = r"(?:secret|api|access|private)[\s_-]?key|authorization|(?:access|auth|api|bearer|refresh|secret)?[\s_-]?token|credentials?"
+_GENERATED = (
+    r"(?:secret|api|access|private)[\s_-]?key|authorization|credentials?"
+    r"|(?:access|auth|api|bearer|refresh|secret)?[\s_-]?token"
+)
 _ASSIGNED = re.compile(
     rf"(?<![A-Za-z])(?:(?P<generated>{_GENERATED})|{_SPOKEN})(?!s\b)[\w)'\"]{{0,12}}\s{{0,3}}"
     r"(?:(?:is|are|was|=|:|是|は|为|為)\s{0,3}){1,2}[\"'`]?(?P<value>[^\s\"'`,;]{3,200})",

@@ -113,13 +113,18 @@ def _pairs(piece: str) -> list[str]:
 def _spaced_word(raw: str, text: str, start: int) -> Word:
     if len(raw) > 1 or not raw.isupper():
         return _word(raw)
-    return Word(_folded(raw), is_lone_capital=raw != "I" and not _opens_sentence(text, start))
+    return _capital(raw, raw != "I" and not _opens_sentence(text, start))
 
 
 @lru_cache(maxsize=65_536)
 def _word(raw: str) -> Word:
     bare = raw.replace("'", "").replace("’", "").replace("ʼ", "")
     return Word(_folded(bare), is_acronym=len(bare) >= 2 and bare.isupper())
+
+
+@lru_cache(maxsize=1_024)
+def _capital(raw: str, is_lone_capital: bool) -> Word:
+    return Word(_folded(raw), is_lone_capital=is_lone_capital)
 
 
 def _folded(bare: str) -> str:

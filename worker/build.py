@@ -14,6 +14,7 @@ from activities.contracts import Patience
 from activities.memory import MemoryActivities, MemoryKeeper
 from activities.model import ModelActivities, ModelSettings
 from activities.store.database import Database, open_database
+from activities.store.histories import HistoryStore
 from activities.store.snapshots import SnapshotStore
 from activities.store.turn_store import TurnStore
 from activities.tool_executor import ToolExecutor
@@ -83,7 +84,13 @@ def build_activities(
     """Every activity that is registered, once."""
     store, keeper = TurnStore(database), MemoryKeeper(SnapshotStore(database))
     turns = TurnActivities(
-        store, app.personas, app.tools, keeper, TemporalExecutions(client), _turn_settings(settings, secrets)
+        store,
+        HistoryStore(database),
+        app.personas,
+        app.tools,
+        keeper,
+        TemporalExecutions(client),
+        _turn_settings(settings, secrets),
     )
     models = ModelActivities(
         store=store,

@@ -5,10 +5,11 @@ the message (a signal). So an argument without a declared type never raises: wha
 `Undecodable`, which validators refuse and signals record.
 """
 
+import re
 from dataclasses import replace
 from typing import Any
 
-from pydantic_core import PydanticSerializationError, from_json
+from pydantic_core import PydanticSerializationError, from_json, to_json
 from temporalio.api.common.v1 import Payload
 from temporalio.contrib.pydantic import PydanticJSONPlainPayloadConverter
 from temporalio.converter import (
@@ -21,6 +22,9 @@ from temporalio.converter import (
 from activities.json_values import Undecodable, clean_json
 
 REASON_CHARS = 200
+# Python's own limit for reading an integer; pydantic writes longer ones, and then nobody can read the payload.
+UNREADABLE_DIGITS = 4_300
+_UNREADABLE = re.compile(rb"\d{%d}" % UNREADABLE_DIGITS)
 
 
 class HostileJSONConverter(PydanticJSONPlainPayloadConverter):
@@ -38,9 +42,12 @@ class HostileJSONConverter(PydanticJSONPlainPayloadConverter):
     def to_payload(self, value: Any) -> Payload | None:
         """Encode; a value that is not JSON is sent as the nearest that is, since an encoding error would loop the task."""
         try:
-            return super().to_payload(value)
+            data = to_json(value, inf_nan_mode="null")
         except (PydanticSerializationError, ValueError, RecursionError):
-            return super().to_payload(clean_json(value))
+            data = to_json(clean_json(value), inf_nan_mode="null")
+        if len(data) > UNREADABLE_DIGITS and _UNREADABLE.search(data):
+            data = to_json(clean_json(value), inf_nan_mode="null")
+        return Payload(metadata={"encoding": self.encoding.encode()}, data=data)
 
 
 class UntypedBytesConverter(CompositePayloadConverter):

@@ -199,6 +199,8 @@ def _read_resolution(raw: dict[str, Any]) -> Resolution | str:
     if not isinstance(is_error, bool):
         return "`isError` must be true or false"
     if raw.get("decision") is not None:
+        if "output" in raw:
+            return "has both `decision` and `output`; an `output` alone substitutes the result"
         return _read_decision(raw)
     details = raw.get("errorDetails", raw.get("error_details"))
     if details is not None:

@@ -45,7 +45,7 @@ def end_details(output: GMIOutput, phase: str) -> str:
     if output.error is not None:
         lines.append(f"**{output.error.code}**: {_inert(_one_line(output.error.message))}")
     if output.response_text:
-        lines.append(output.response_text[:4_000])
+        lines.append(_inert(output.response_text[:4_000]))
     return _bounded("\n\n".join(lines))
 
 

@@ -78,7 +78,7 @@ class Inbox:
     def matching_early(self) -> list[Answer]:
         """The parts of early answers that the open pause asked for, taken out of the box, oldest first.
 
-        Each was accepted when it came, so one that fills the rest must not shut the others out: only the last fills.
+        Each was accepted when it came, so all of them are to be taken before one that fills may shut the others out.
         """
         pause = self.pause
         if pause is None:
@@ -92,12 +92,7 @@ class Inbox:
             if elsewhere:
                 rest.append(replace(answer, items=elsewhere))
         self.early = rest
-        fills = any(answer.partial == "fill" for answer in matching)
-        last = len(matching) - 1
-        return [
-            replace(answer, partial="fill" if fills and place == last else "wait")
-            for place, answer in enumerate(matching)
-        ]
+        return matching
 
     def reject(self, refusal: Refusal, channel: Channel, now: datetime) -> None:
         """Record an answer that was not used. The newest that fit into one query are kept, all are counted."""

@@ -5,6 +5,7 @@ number of them. Update validators refuse at no cost; signals record what they re
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from temporalio import workflow
@@ -133,13 +134,19 @@ class TurnMessages:
         """The newest refused answers."""
         return tuple(self._state.inbox.rejected)
 
-    def _checked(self, arguments: Sequence[Any], form: Form) -> tuple[Answer, Accepted | Early]:
+    def _examine(self, arguments: Sequence[Any], form: Form) -> tuple[Answer, Accepted | Early] | Refusal:
+        """The answer and what it will do, or why it is refused. Changes nothing."""
         answer = read_answer(arguments, form)
-        verdict = answer if isinstance(answer, Refusal) else self._judge(answer)
-        if isinstance(answer, Answer) and not isinstance(verdict, Refusal):
-            return answer, verdict
-        assert isinstance(verdict, Refusal)
-        raise ApplicationError(verdict.text, type=SYS_VALIDATION_ERROR, non_retryable=True)
+        if isinstance(answer, Refusal):
+            return answer
+        verdict = self._judge(answer)
+        return verdict if isinstance(verdict, Refusal) else (answer, verdict)
+
+    def _checked(self, arguments: Sequence[Any], form: Form) -> tuple[Answer, Accepted | Early]:
+        examined = self._examine(arguments, form)
+        if isinstance(examined, Refusal):
+            raise ApplicationError(examined.text, type=SYS_VALIDATION_ERROR, non_retryable=True)
+        return examined
 
     def _take_update(self, arguments: Sequence[Any], form: Form) -> AnswerAck:
         # Another answer may have been taken between the validator and here, so it is judged again.
@@ -147,9 +154,11 @@ class TurnMessages:
 
     def _take_signal(self, arguments: Sequence[Any], form: Form) -> None:
         try:
-            self._apply(*self._checked(arguments, form))
-        except ApplicationError as refusal:
-            self._reject(refused(refusal.message), "signal")
+            examined = self._examine(arguments, form)
+            if isinstance(examined, Refusal):
+                self._reject(examined, "signal")
+            else:
+                self._apply(*examined)
         except Exception as fault:
             # Raised out of here it would fail the workflow task again and again: one bad message would stop the turn.
             workflow.logger.exception("an answer could not be handled")
@@ -169,10 +178,7 @@ class TurnMessages:
         if pause is not None and verdict.new:
             pause.take(verdict)
             state.options = answer.options or state.options
-            if answer.partial == "fill":
-                left_out = pause.fill("left_out")
-                state.note_filled(left_out, workflow.now())
-                filled = tuple(call.id for call in left_out)
+            filled = self._fill_left_out() if answer.partial == "fill" else ()
             self._show_pause()
         return AnswerAck(
             accepted=tuple(item.call_id for item in verdict.new),
@@ -182,13 +188,23 @@ class TurnMessages:
         )
 
     def _take_early(self) -> None:
-        """Answers that came before this pause and name its calls."""
+        """Answers that came before this pause and name its calls: all of them first, then the fill that one may ask for."""
+        fills = False
         for answer in self._state.inbox.matching_early():
             verdict = self._judge(answer)
             if isinstance(verdict, Refusal):
                 self._state.inbox.reject(verdict, "early", workflow.now())
             else:
-                self._apply(answer, verdict)
+                self._apply(replace(answer, partial="wait"), verdict)
+                fills = fills or answer.partial == "fill"
+        if fills:
+            self._fill_left_out()
+
+    def _fill_left_out(self) -> tuple[str, ...]:
+        pause = self._state.inbox.pause
+        left_out = pause.fill("left_out") if pause is not None else []
+        self._state.note_filled(left_out, workflow.now())
+        return tuple(call.id for call in left_out)
 
     def _reject(self, refusal: Refusal, channel: Literal["signal", "unknown"]) -> None:
         now = workflow.now()

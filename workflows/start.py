@@ -46,6 +46,8 @@ def _fault_of(given: TurnInput) -> str | None:
         return "content: must not be empty"
     if given.limits.deadline is not None and given.limits.deadline.tzinfo is None:
         return "limits.deadline: needs a time zone, such as 2030-01-31T12:00:00Z"
+    if given.histories is not None and given.history_ref is not None:
+        return "historyRef: stands for `histories`, so only one of them may be given"
     for field, text in _durations(given):
         try:
             parse_duration(text)

@@ -15,6 +15,7 @@ from activities.durations import parse_duration
 from activities.json_values import encoded_size
 from activities.turn_input import TurnInput, TurnOptions
 from workflows import rounds
+from workflows.answers import Reject
 from workflows.contracts import PendingCall, PendingRequest, TurnPhase, TurnStatus
 from workflows.inbox import Inbox
 from workflows.pause import FillReason, Pause, not_run
@@ -186,6 +187,11 @@ class TurnState:
         self.note_filled(pause.fill(reason), now)
         for result in pause.results():
             self.set_result(self.planned(result.tool_call_id), result, now)
+        for planned in self.waiting:
+            slot = pause.slot(planned.call.id)
+            if slot.call.kind == "approval" and isinstance(slot.resolution, Reject):
+                # A tool of the worker that a person refused: run or refused, the final output names it.
+                self.note_own_call(planned)
         self.inbox.close()
         self.request, self.phase = None, "running"
 

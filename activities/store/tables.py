@@ -136,6 +136,18 @@ class MemorySnapshotVersion(StoreTable, table=True):
     saved_ms: int = Field(sa_type=BigInteger)
 
 
+class StoredHistory(StoreTable, table=True):
+    """A history that begins a conversation, named by its owner and content."""
+
+    __tablename__ = "stored_histories"
+
+    ref: str = Field(sa_type=PlainText, primary_key=True)
+    organization_id: str | None = Field(sa_type=PlainText)
+    user_id: str = Field(sa_type=PlainText)
+    body: str = Field(sa_type=Text)
+    created_ms: int = Field(sa_type=BigInteger)
+
+
 metadata = StoreTable.metadata
 
 
@@ -146,3 +158,4 @@ messages: Table = metadata.tables["messages"]
 tool_runs: Table = metadata.tables["tool_runs"]
 memory_snapshots: Table = metadata.tables["memory_snapshots"]
 memory_snapshot_versions: Table = metadata.tables["memory_snapshot_versions"]
+stored_histories: Table = metadata.tables["stored_histories"]

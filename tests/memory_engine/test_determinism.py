@@ -10,7 +10,8 @@ PROGRAM = """
 from memory_engine import CognitiveMemory, dump_snapshot
 engine = CognitiveMemory()
 turns = ["My order is #1042. Call me Ren. Docs are at https://docs.acme.dev/v2.",
-         "Never deploy ZQ7X4M2K to db.acme.io on Friday.", "Actually Harbor moved to Svelte.", "Our Harbor board runs on Vue.", "No, my order is #1055."]
+         "Never deploy ZQ7X4M2K to db.acme.io on Friday.", "Actually Harbor moved to Svelte.",
+         "Our Harbor board runs on Vue.", "No, my order is #1055."]
 for at, turn in enumerate(turns):
     engine.post_turn(turn, "deploy harbor docs order", turn_id=f"t{at}", now=at)
 print(dump_snapshot(engine.get_snapshot()).decode())

@@ -5,6 +5,7 @@ do. Beside it stands a ledger of its own, written when a call is closed for the 
 """
 
 from copy import deepcopy
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Literal
 
@@ -36,7 +37,7 @@ from tests.workflows.strategies import (
     requested,
     turn_state,
 )
-from workflows.answers import Answer, AnsweredCall, Approve, Edit, Output, Refusal, read_answer, refused
+from workflows.answers import Answer, AnsweredCall, Approve, Edit, Output, Refusal, Reject, read_answer, refused
 from workflows.inbox import MAX_EARLY, Early
 from workflows.pause import FILL_MESSAGES, Accepted, FillReason, Pause
 from workflows.rounds import Wait
@@ -88,7 +89,7 @@ class TurnMachine(RuleBasedStateMachine):
     # What the model, the worker and the clock do.
 
     @precondition(lambda self: not self.in_round and not self.state.is_over)
-    @rule(kinds=st.lists(st.sampled_from([*KINDS, "nothing"]), min_size=1, max_size=5))
+    @rule(kinds=st.lists(st.sampled_from([*KINDS, "nothing"]), min_size=2, max_size=5))
     def model_asks(self, kinds: list[str]) -> None:
         state = self.state
         number = state.progress.model_calls
@@ -178,12 +179,20 @@ class TurnMachine(RuleBasedStateMachine):
         self._send(arguments, form)
 
     @precondition(lambda self: not self.state.is_over)
-    @rule(reason=st.sampled_from(["cancelled", "superseded", "turn_deadline", "failed"]), really=st.integers(0, 3))
-    def turn_stops(self, reason: FillReason, really: int) -> None:
+    @rule(
+        reason=st.sampled_from(["cancelled", "superseded", "turn_deadline", "failed"]),
+        really=st.sampled_from([False, False, False, True]),
+    )
+    def turn_stops(self, reason: FillReason, really: bool) -> None:
         # One in four, so that most turns live for some rounds.
         if really:
-            return
-        self._stop(reason)
+            self._stop(reason)
+
+    @precondition(lambda self: self.state.is_over)
+    @rule()
+    def another_turn_begins(self) -> None:
+        self.teardown()
+        self.begin()
 
     # The laws.
 
@@ -258,6 +267,8 @@ class TurnMachine(RuleBasedStateMachine):
         pause.take(verdict)
         for item in verdict.new:
             assert self.closed.setdefault(item.call_id, ("answered", item.digest)) == ("answered", item.digest)
+            if isinstance(item.resolution, Reject) and pause.slot(item.call_id).call.kind == "approval":
+                self.own.add(item.call_id)
         if answer.partial == "fill":
             pause.fill("left_out")
             assert pause.is_settled
@@ -266,6 +277,7 @@ class TurnMachine(RuleBasedStateMachine):
         waiting_before = [pair for pair in self.kept if pause.knows(pair[0])]
         self.kept = [pair for pair in self.kept if not pause.knows(pair[0])]
         shut_out: set[str] = set()
+        fills = False
         for answer in self.state.inbox.matching_early():
             assert not any(pause.slot(item.call_id).filled for item in answer.items), "filled before an earlier answer"
             verdict = self._judge(answer)
@@ -273,7 +285,10 @@ class TurnMachine(RuleBasedStateMachine):
                 shut_out |= {reason.tool_call_id for reason in verdict.reasons if reason.tool_call_id}
                 self.state.inbox.reject(verdict, "early", self.now)
             else:
-                self._apply(answer, verdict)
+                self._apply(replace(answer, partial="wait"), verdict)
+                fills = fills or answer.partial == "fill"
+        if fills:
+            pause.fill("left_out")
         for call_id, digest in waiting_before:
             assert self.closed.get(call_id) == ("answered", digest) or call_id in shut_out
 
