@@ -31,6 +31,7 @@ async def heartbeats() -> AsyncIterator[None]:
 
 
 async def _beat(interval: float) -> None:
+    # The first beat is not at once: most activities are over before it, and each beat is a write on the server.
     while True:
-        activity.heartbeat()
         await asyncio.sleep(interval)
+        activity.heartbeat()

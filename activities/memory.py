@@ -153,7 +153,8 @@ class MemoryActivities:
     async def recall(self, run: ToolRun) -> ToolRan:
         """The model searches memory: `search_memory` with `query` and `limit`."""
         async with heartbeats():
-            turn = await self._turn(run.turn_id)
+            with store_failures():
+                turn = _found(await asyncio.to_thread(self._store.turn, run.turn_id), run.turn_id)
             arguments = run.arguments or {}
             query, limit = str(arguments.get("query", "")), arguments.get("limit", 5)
             scope = scope_of(turn.input, turn.persona_id)
@@ -170,21 +171,19 @@ class MemoryActivities:
     @activity.defn
     async def post_turn(self, request: PostTurn) -> PostTurnReport:
         """Let memory learn from a committed turn: the user's words, beside what was answered."""
-        turn = await self._turn(request.turn_id)
         with store_failures():
-            rows = [message for _, message in await asyncio.to_thread(self._store.rows, request.turn_id, None)]
             try:
-                result, version = await asyncio.to_thread(
-                    self._keeper.learn,
-                    scope_of(turn.input, turn.persona_id),
-                    request.turn_id,
-                    _said(rows),
-                    _replied(rows),
-                    request.now_ms,
-                    turn.input.session_id,
-                )
+                return await asyncio.to_thread(self._learn, request)
             except (SnapshotDamaged, MemoryEngineError) as fault:
                 return PostTurnReport(skipped="the stored memory cannot be used", problems=(str(fault)[:500],))
+
+    def _learn(self, request: PostTurn) -> PostTurnReport:
+        turn = _found(self._store.turn(request.turn_id), request.turn_id)
+        rows = [message for _, message in self._store.rows(request.turn_id, None)]
+        scope, session_id = scope_of(turn.input, turn.persona_id), turn.input.session_id
+        result, version = self._keeper.learn(
+            scope, request.turn_id, _said(rows), _replied(rows), request.now_ms, session_id
+        )
         return PostTurnReport(
             stored=result.counts.stored,
             merged=result.counts.merged,
@@ -195,14 +194,11 @@ class MemoryActivities:
             problems=tuple(result.errors),
         )
 
-    async def _turn(self, turn_id: str) -> StoredTurn:
-        with store_failures():
-            turn = await asyncio.to_thread(self._store.turn, turn_id)
-        if turn is None:
-            raise ApplicationError(
-                f"there is no turn {turn_id!r}", type=errors.SYS_RESOURCE_NOT_FOUND, non_retryable=True
-            )
-        return turn
+
+def _found(turn: StoredTurn | None, turn_id: str) -> StoredTurn:
+    if turn is None:
+        raise ApplicationError(f"there is no turn {turn_id!r}", type=errors.SYS_RESOURCE_NOT_FOUND, non_retryable=True)
+    return turn
 
 
 def _said(rows: Sequence[Message]) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, Protocol
 
@@ -90,7 +90,6 @@ class TurnActivities:
         self._check(request.input, persona, model)
         request = await self._with_stored_history(request)
         claimed, took_over = await self._claim(request, persona)
-        plan = claimed.plan or await self._plan_memory(request, persona)
         return TurnBegun(
             conversation_id=request.conversation_id,
             persona_id=persona.id,
@@ -98,7 +97,7 @@ class TurnActivities:
             # Not the rows that stand: a run that was reset goes its way from the user's message again, row by row.
             rows=1,
             position=claimed.position,
-            memory=plan,
+            memory=claimed.plan or MemoryPlan(),
             search_attributes=await self._executions.search_attributes(),
             patience=self._settings.patience,
             took_over=took_over,
@@ -163,7 +162,7 @@ class TurnActivities:
         for _ in range(2):
             try:
                 with store_failures():
-                    return await asyncio.to_thread(self._store.claim, request, persona.id), took_over
+                    return await asyncio.to_thread(self._claim_and_plan, request, persona), took_over
             except NotOwner:
                 message = f"there is no conversation {request.conversation_id!r} for this user"
                 raise _refused(errors.SYS_RESOURCE_NOT_FOUND, message) from None
@@ -207,18 +206,19 @@ class TurnActivities:
             next_retry_delay=CLOSING_POLL,
         )
 
-    async def _plan_memory(self, request: BeginTurn, persona: Persona) -> MemoryPlan:
-        """What memory puts into this turn's prompt. Without memory a turn is poorer, not broken."""
+    def _claim_and_plan(self, request: BeginTurn, persona: Persona) -> Claimed:
+        """The claimed turn with what memory puts into its prompt. Without memory a turn is poorer, not broken."""
+        claimed = self._store.claim(request, persona.id)
+        if claimed.plan is not None:
+            return claimed
         try:
-            text, plan = await asyncio.to_thread(
-                self._memory.plan, scope_of(request.input, persona.id), text_of(request.input.content)
-            )
+            text, plan = self._memory.plan(scope_of(request.input, persona.id), text_of(request.input.content))
         except Exception as fault:
             activity.logger.warning("memory is not available to turn %s: %s", request.turn_id, type(fault).__name__)
             text, plan = "", MemoryPlan(degraded=f"memory is not available ({type(fault).__name__})")
-        with store_failures():
-            await asyncio.to_thread(self._store.save_plan, request.turn_id, text, plan)
-        return plan
+        if text:
+            self._store.save_plan(request.turn_id, text, plan)
+        return replace(claimed, plan=plan)
 
 
 def _chosen_tool(choice: Any) -> str | None:

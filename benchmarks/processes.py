@@ -55,14 +55,16 @@ async def start(module: str, *arguments: str, log: Path, environment: Mapping[st
     Raises:
         ProcessFailed: it ended before, or took more than a minute.
     """
+    log.touch()
+    already = log.stat().st_size
     process = _spawn([module, *arguments], log, environment or {})
     try:
         async with asyncio.timeout(READY_SECONDS):
-            said = await asyncio.to_thread(_announcement, process)
+            said = await _announced(process, log, already)
     except TimeoutError:
-        process.kill()
         said = None
     if said is None:
+        process.kill()
         process.wait()
         raise ProcessFailed(f"{module} is not ready: {log.read_text(errors='replace')[-2000:]}")
     return Child(process, said)
@@ -84,22 +86,31 @@ def _spawn(command: Sequence[str], log: Path, environment: Mapping[str, str]) ->
     inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     # The sandbox imports the workflow's module anew for every workflow. Without bytecode it would compile it every time.
     inherited["PYTHONPYCACHEPREFIX"] = str(log.parent / "bytecode")
-    with log.open("ab") as errors:
+    # Not a pipe: Temporal's core logs to stdout, and a worker whose output nobody reads stops in the middle of a task.
+    with log.open("ab") as output:
         return subprocess.Popen(
             [sys.executable, "-m", *command],
             cwd=ROOT,
             env={**inherited, **environment},
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=errors,
+            stdout=output,
+            stderr=output,
         )
 
 
-def _announcement(process: subprocess.Popen[bytes]) -> str | None:
-    """What it announced; None when it ended first."""
-    assert process.stdout is not None
-    for line in process.stdout:
-        word, _, said = line.decode().strip().partition(" ")
-        if word == READY:
+async def _announced(process: subprocess.Popen[bytes], log: Path, already: int) -> str | None:
+    """What the process announces; None when it ends first."""
+    while True:
+        said = _announcement(log, already)
+        if said is not None or process.poll() is not None:
+            return said
+        await asyncio.sleep(0.02)
+
+
+def _announcement(log: Path, already: int) -> str | None:
+    """What the process announced; None as long as it did not."""
+    for line in log.read_bytes()[already:].decode(errors="replace").splitlines(keepends=True):
+        word, _, said = line.rstrip().partition(" ")
+        if word == READY and line.endswith("\n"):
             return said
     return None

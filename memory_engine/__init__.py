@@ -6,7 +6,21 @@ the rules it works by, each usable alone.
 
 from __future__ import annotations
 
+from .answer_schemas import EVALUATION_SCHEMA, EXTRACTION_SCHEMA, VERDICTS_SCHEMA
+from .answers import parse_evaluation, parse_extraction, parse_verdicts
 from .arbiter import PROMOTE_THRESHOLD
+from .asks import (
+    STAGES,
+    Arbitrate,
+    Arbitrated,
+    Ask,
+    Extract,
+    Extracted,
+    PostTurnAnswers,
+    Reconcile,
+    Reconciled,
+    Stage,
+)
 from .domains import DOMAIN_KEYWORDS, Keywords, extract_domains
 from .engine import CognitiveMemory
 from .errors import MemoryEngineError, SnapshotCorruptError, SnapshotVersionError
@@ -29,6 +43,7 @@ from .evaluation import (
 from .extraction import MAX_RULE_MEMORIES, extract_deterministic
 from .gate import run_fast_gate
 from .gist import bookmark_of, gist_of
+from .grounding import ungrounded
 from .identifiers import extract_identifiers
 from .interaction import interaction_reason, is_interaction_scoped
 from .knowledge import (
@@ -43,6 +58,7 @@ from .lossy import CANDIDATE_FLOOR, COLLAPSE_THRESHOLD, MAX_CANDIDATES, atoms, i
 from .migrations import SCHEMA_VERSION
 from .moments import Instant, milliseconds
 from .options import ENGINE_HEADING, SERVICE_HEADING, CognitiveMemoryOptions
+from .post_turn import PostTurn
 from .profile import Profile
 from .records import MemoryItem, MemoryMetadata, SearchHit, new_item
 from .rendering import render_safe
@@ -119,15 +135,22 @@ __all__ = [
     "COLLAPSE_THRESHOLD",
     "DOMAIN_KEYWORDS",
     "ENGINE_HEADING",
+    "EVALUATION_SCHEMA",
+    "EXTRACTION_SCHEMA",
     "MAX_CANDIDATES",
     "MAX_RULE_MEMORIES",
     "PROMOTE_THRESHOLD",
     "SCHEMA_VERSION",
     "SERVICE_HEADING",
+    "STAGES",
+    "VERDICTS_SCHEMA",
     "WEAK_BELOW",
     "AddTensionRequest",
     "ArbiterEvaluationResult",
     "ArbiterInput",
+    "Arbitrate",
+    "Arbitrated",
+    "Ask",
     "Claim",
     "CognitiveMemory",
     "CognitiveMemoryErrorBody",
@@ -142,6 +165,8 @@ __all__ = [
     "DeterministicMemory",
     "DomainCapability",
     "DomainOutcomeRequest",
+    "Extract",
+    "Extracted",
     "ExtractedMemory",
     "ExtractionResult",
     "ExtractorMode",
@@ -173,6 +198,8 @@ __all__ = [
     "MemoryTier",
     "MemoryTotals",
     "Pin",
+    "PostTurn",
+    "PostTurnAnswers",
     "PostTurnResult",
     "Profile",
     "Promotion",
@@ -180,9 +207,11 @@ __all__ = [
     "RecallHit",
     "RecallRequest",
     "RecallResponse",
+    "Reconcile",
     "ReconcileAction",
     "ReconcileInput",
     "ReconcileItem",
+    "Reconciled",
     "RejectedStatement",
     "RememberItem",
     "RememberRequest",
@@ -196,6 +225,7 @@ __all__ = [
     "Snapshot",
     "SnapshotCorruptError",
     "SnapshotVersionError",
+    "Stage",
     "Stats",
     "Tension",
     "TensionImpact",
@@ -224,7 +254,10 @@ __all__ = [
     "new_tension",
     "normalise",
     "overlap_score",
+    "parse_evaluation",
+    "parse_extraction",
     "parse_snapshot",
+    "parse_verdicts",
     "plain",
     "relevance_tokens",
     "render_safe",
@@ -232,5 +265,6 @@ __all__ = [
     "screen_injection",
     "similarity",
     "tension_key",
+    "ungrounded",
     "weak_domains",
 ]

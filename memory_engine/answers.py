@@ -128,7 +128,7 @@ def _clean(value: Any, depth: int = 0) -> Any:
 
 
 def _list_in(fields: Mapping[str, Any], names: Sequence[str], problems: list[str]) -> list[Any]:
-    entries = next((fields[name] for name in names if fields.get(name) is not None), [])
+    entries: Any = next((fields[name] for name in names if fields.get(name) is not None), [])
     if not isinstance(entries, list):
         problems.append(f"{names[0]} is {type(entries).__name__} and no list")
         return []

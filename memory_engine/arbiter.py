@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
+from itertools import islice
 
-from .evaluation import ArbiterEvaluationResult, Demotion, Promotion
+from .evaluation import ArbiterEvaluationResult, ArbiterInput, Demotion, MemorySummary, Promotion
 from .ranking import leading
 from .records import Record
+from .state import State
 from .stems import ranking_terms
 from .store import MemoryStore
 from .text import SCAN_LIMIT
@@ -22,6 +24,7 @@ SMALLEST_INDEX = 5
 """The index is never demoted below this size."""
 
 _DEMOTION_SCAN = 64
+_MOST_SHOWN = 100
 
 
 def evaluate_turn(
@@ -41,6 +44,34 @@ def evaluate_turn(
     )
 
 
+def arbiter_input(
+    state: State, turn_text: str, assistant_reply: str, l0_prompt: str, fresh: AbstractSet[str]
+) -> ArbiterInput:
+    """What an arbiter is shown: the newest hot memories, and the colder ones that the turn or its lessons are about."""
+    store = state.store
+    tense = {claim.source for tension in state.tensions.active() for claim in (tension.claim_a, tension.claim_b)}
+    hot = [record for memory_id in islice(store.hot, _MOST_SHOWN) if (record := store.get(memory_id))]
+    learned = [record for memory_id in sorted(fresh) if (record := store.get(memory_id)) and _may_rise(record)]
+    related = _candidates(store, f"{turn_text[:SCAN_LIMIT]}\n{assistant_reply[:SCAN_LIMIT]}")
+    candidates = {record.id: record for record in (*learned, *related)}
+    return ArbiterInput(
+        turn_text=turn_text,
+        assistant_reply=assistant_reply,
+        l0_prompt=l0_prompt,
+        l1_summaries=[_summary(record, tense) for record in hot if record.is_injectable],
+        candidates=[_summary(record, tense) for record in candidates.values()],
+    )
+
+
+def _summary(record: Record, tense: AbstractSet[str]) -> MemorySummary:
+    has_tension = True if record.id in tense else None
+    return MemorySummary(id=record.id, bookmark=record.bookmark, domains=list(record.domains), has_tension=has_tension)
+
+
+def _may_rise(record: Record) -> bool:
+    return record.tier in ("L2", "L3") and record.is_injectable
+
+
 def _promotions(store: MemoryStore, turn: str, tokens: set[str]) -> list[Promotion]:
     scored = [(overlap_score(tokens, _shown(record)), record) for record in _candidates(store, turn)]
     relevant = [(score, record) for score, record in scored if score > PROMOTE_THRESHOLD]
@@ -57,7 +88,7 @@ def _candidates(store: MemoryStore, turn: str) -> list[Record]:
     candidates: list[Record] = []
     for at in order[: 16 * MOST_CANDIDATES]:
         record = store.get(store.index.id_at(int(matches.slots[at])))
-        if record is not None and record.tier in ("L2", "L3") and record.is_injectable:
+        if record is not None and _may_rise(record):
             candidates.append(record)
         if len(candidates) == MOST_CANDIDATES:
             break

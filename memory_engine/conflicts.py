@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 from .frames import Frame, frame_of, same_subject
 from .identifiers import identifier_keys
@@ -17,6 +17,7 @@ from .lossy import atoms
 from .text import normalise, vocabulary
 
 Effect = Literal["repeats", "replaces", "contradicts"]
+Held = TypeVar("Held")
 
 _SINGLE_VALUED = vocabulary(
     "version port host hostname url address email e-mail mail phone birthday timezone room branch region editor shell "
@@ -29,6 +30,7 @@ _CLAUSE = re.compile(r"\s*[,;]\s+(?:and\s+)?")
 _SEVERAL = re.compile(r"[,;]\s|\b(?:and|but)\b")
 _MOVABLE = frozenset({"stack", "place", "listens", "moved", "is"})
 _MOST_WORDS = 6
+_MOST_RETIRED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,14 @@ def judge(statement: str, held: str, *, is_correction: bool) -> Verdict | None:
     if new.value == old.value and new.is_negated == old.is_negated:
         return None if new.relation.startswith("attitude") else Verdict("repeats")
     return _judge_same_relation(new, old, held, is_correction or new.is_changed)
+
+
+def certain_replacements(statement: str, verdicts: list[tuple[Held, Verdict]]) -> list[tuple[Held, Verdict]]:
+    """What a statement replaces, if that is clear: "Harbor moved to X" says nothing if two things could have moved."""
+    replaced = [(held, verdict) for held, verdict in verdicts if verdict.effect == "replaces"]
+    frame = frame_of(statement)
+    most = 1 if frame is not None and frame.relation == "moved" else _MOST_RETIRED
+    return replaced if len(replaced) <= most else []
 
 
 def _judge_same_relation(new: Frame, old: Frame, held: str, is_correction: bool) -> Verdict | None:

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
+
 from .evaluation import ArbiterEvaluationResult, DetectedTension, SelfModelUpdate
 from .knowledge import Claim
-from .self_model import record_outcome
+from .self_model import domain_key, record_outcome
 from .state import State
 from .tensions import new_tension
 
 
-def apply_evaluation(state: State, evaluation: ArbiterEvaluationResult, now: int) -> int:
+def apply_evaluation(
+    state: State, evaluation: ArbiterEvaluationResult, now: int, keep: AbstractSet[str] = frozenset()
+) -> int:
     """Promotions, demotions, pins, tensions, self-model, in this order. Returns how many memories were promoted.
 
-    A memory that is promoted and demoted at once ends in the warm store. Unknown ids are ignored.
+    A memory that is promoted and demoted at once ends in the warm store. Unknown ids are ignored, and demotions of the
+    memories in `keep`.
     """
     promoted = sum(_promote(state, promotion.memory_id, now) for promotion in evaluation.promotions)
     for demotion in evaluation.demotions:
         record = state.store.get(demotion.memory_id)
-        if record is not None and record.tier == "L1":
+        if record is not None and record.tier == "L1" and record.id not in keep:
             state.store.move(record, "L2")
     for pin in evaluation.pins:
         record = state.store.get(pin.memory_id)
-        if record is not None and record.tier != "L0":
+        if record is not None and record.tier != "L0" and record.is_injectable:
             state.store.move(record, "L0")
     for seen in evaluation.detected_tensions:
         _add_tension(state, seen, now)
@@ -32,7 +37,7 @@ def apply_evaluation(state: State, evaluation: ArbiterEvaluationResult, now: int
 
 def _promote(state: State, memory_id: str, now: int) -> bool:
     record = state.store.get(memory_id)
-    if record is None or record.tier not in ("L2", "L3") or record.superseded_by is not None:
+    if record is None or record.tier not in ("L2", "L3") or not record.is_injectable:
         return False
     state.store.move(record, "L1")
     state.store.touch(record, now)
@@ -46,5 +51,5 @@ def _add_tension(state: State, seen: DetectedTension, now: int) -> None:
 
 
 def _update_self_model(state: State, update: SelfModelUpdate) -> None:
-    if update.success is not None:
+    if update.success is not None and domain_key(update.domain):
         record_outcome(state.self_model, update.domain, update.success, update.failure_pattern_observed)

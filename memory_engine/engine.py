@@ -7,97 +7,31 @@ so that a step that is run again after a crash ends where it ended before.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
-from .candidates import recall_similar
+from .asks import STAGES, PostTurnAnswers, Stage
+from .callbacks import learn_with_callbacks
 from .decisions import apply_evaluation
+from .domains import extract_domains
 from .evaluation import ArbiterEvaluationResult
 from .gist import bookmark_of
-from .knowledge import DomainCapability, KnowledgeTension, ProprioceptiveSelfModel, Resolution
-from .moments import Instant, milliseconds
-from .options import CognitiveMemoryOptions
-from .plan import PlanInputs, plan_injection
-from .records import MemoryItem, SearchHit, item_of, record_of
-from .reports import MemoryInjectionReport, PostTurnResult
-from .search import DEFAULT_LIMIT, search
-from .self_model import record_outcome
-from .snapshot import CognitiveMemoryStateSnapshot, MemoryStats, validated
-from .state import LoadReport, State, dumped, loaded
-from .turns import Turn, learn_turn, remember
+from .knowledge import DomainCapability, KnowledgeTension, Resolution
+from .moments import Instant
+from .post_turn import PostTurn, asked_stages
+from .records import MemoryItem, record_of
+from .reports import PostTurnResult
+from .self_model import record_outcome, reset_domain
+from .snapshot import CognitiveMemoryStateSnapshot, validated
+from .state import LoadReport, loaded
+from .text import SCAN_LIMIT
+from .turns import Turn, remember, remember_strategy
+from .vectors import embedded
+from .view import MemoryView
 from .wire import MemoryTier
 
 
-class CognitiveMemory:
+class CognitiveMemory(MemoryView):
     """Memories in four tiers, tensions between them, and a model of the agent's own reliability."""
-
-    def __init__(self, options: CognitiveMemoryOptions | None = None) -> None:
-        self.options = options or CognitiveMemoryOptions()
-        self._state = State.empty(self.options.initial_self_model)
-
-    def plan_injection(
-        self,
-        user_message: str | None = None,
-        force_full: Iterable[str] = (),
-        max_tokens: int | None = None,
-        visible_text: str | None = None,
-    ) -> MemoryInjectionReport:
-        """What to put into the prompt that answers `user_message`, and why each line is there.
-
-        Args:
-            user_message: An identifier in it that a memory holds brings that memory's body, whatever its tier.
-            force_full: Ids whose body is wanted anyway; unknown ones are ignored.
-            max_tokens: Ceiling on the block, in place of the option's.
-            visible_text: What the model sees already; its identifiers trigger nothing.
-        """
-        inputs = PlanInputs(self._state.store, self._state.tensions, self._state.self_model, self.options)
-        return plan_injection(inputs, user_message, force_full, max_tokens, visible_text)
-
-    def get_prompt_context(self, current_user_message: str | None = None) -> str:
-        """The text of a plan; empty when there is nothing to say."""
-        return self.plan_injection(current_user_message).text
-
-    def search(self, query: str, limit: int = DEFAULT_LIMIT, *, include_superseded: bool = False) -> list[SearchHit]:
-        """The memories of all tiers that share words with `query`, best first; a limit under 1 counts as 1."""
-        return search(
-            self._state.store,
-            query,
-            limit,
-            ranking=self.options.ranking,
-            profile=self.options.profile,
-            include_superseded=include_superseded,
-        )
-
-    def recall_similar(self, content: str) -> list[MemoryItem]:
-        """Copies of at most eight memories that a statement should be compared with, nearest first."""
-        return [item_of(record) for record in recall_similar(self._state.store, content)]
-
-    def get_memory(self, memory_id: str) -> MemoryItem | None:
-        """A copy of one memory, superseded ones included."""
-        record = self._state.store.get(memory_id)
-        return None if record is None else item_of(record)
-
-    def memories(self, tier: MemoryTier | None = None) -> list[MemoryItem]:
-        """Copies of all memories, or those of one tier, hottest tier first, in the order in which they were placed."""
-        store = self._state.store
-        rows = store.all_rows() if tier is None else store.tier(tier).values()
-        return [item_of(record) for record in rows]
-
-    def tensions(self) -> list[KnowledgeTension]:
-        """Copies of all tensions, resolved ones included, in the order in which they were raised."""
-        return [tension.model_copy(deep=True) for tension in self._state.tensions.by_id.values()]
-
-    @property
-    def self_model(self) -> ProprioceptiveSelfModel:
-        """A copy of the self-model."""
-        return self._state.self_model.model_copy(deep=True)
-
-    @property
-    def stats(self) -> MemoryStats:
-        """A copy of the counters."""
-        return self._state.stats.model_copy()
-
-    def __len__(self) -> int:
-        return len(self._state.store)
 
     def post_turn(
         self,
@@ -113,12 +47,52 @@ class CognitiveMemory:
 
         A `turn_id` that was learned before gives the recorded result and changes nothing.
         """
-        state = self._state
-        recorded = None if turn_id is None else state.ledger.recorded(turn_id)
-        if recorded is not None:
-            return recorded
         turn = Turn(user_message, assistant_response, detected_domains, turn_id, self._moment(now), session_id)
-        return learn_turn(state, self.options, turn)
+        return PostTurn(lambda: self._state, self.options, turn, (), None).finish()
+
+    def begin_post_turn(
+        self,
+        user_message: str,
+        assistant_response: str,
+        detected_domains: Sequence[str] | None = None,
+        *,
+        turn_id: str | None = None,
+        now: Instant | None = None,
+        session_id: str | None = None,
+        asks: Collection[Stage] = STAGES,
+        answers: PostTurnAnswers | None = None,
+    ) -> PostTurn:
+        """A turn whose learning may ask models in between; see `PostTurn`. The memory changes when it is finished.
+
+        Args:
+            asks: What may be asked; the rest is left to rules.
+            answers: What was answered before, perhaps in another process; it is not asked again.
+        """
+        turn = Turn(user_message, assistant_response, detected_domains, turn_id, self._moment(now), session_id)
+        return PostTurn(lambda: self._state, self.options, turn, asks, answers)
+
+    async def post_turn_async(
+        self,
+        user_message: str,
+        assistant_response: str,
+        detected_domains: Sequence[str] | None = None,
+        *,
+        turn_id: str | None = None,
+        now: Instant | None = None,
+        session_id: str | None = None,
+    ) -> PostTurnResult:
+        """`post_turn` that asks the callbacks of the options. A failed one costs its own step and is named in `errors`."""
+        asks = asked_stages(self.options)
+        asking = self.begin_post_turn(
+            user_message,
+            assistant_response,
+            detected_domains,
+            turn_id=turn_id,
+            now=now,
+            session_id=session_id,
+            asks=asks,
+        )
+        return await learn_with_callbacks(asking, self.options, self.get_snapshot)
 
     def remember(
         self,
@@ -205,11 +179,33 @@ class CognitiveMemory:
         return is_new
 
     def resolve_tension(
-        self, tension_id: str, resolved_by: str, pattern: str = "", *, now: Instant | None = None
+        self,
+        tension_id: str,
+        resolved_by: str,
+        pattern: str = "",
+        *,
+        now: Instant | None = None,
+        remember_pattern: bool = False,
     ) -> bool:
-        """Ends a contradiction; it stays on record but leaves the prompt. False if the id is unknown."""
-        resolution = Resolution(resolved_at=self._moment(now), resolved_by=resolved_by, pattern=pattern)
-        return self._state.tensions.resolve(tension_id, resolution)
+        """Ends a contradiction; it stays on record but leaves the prompt. False if the id is unknown.
+
+        Args:
+            remember_pattern: Whether the pattern, which tells how to decide the next time, becomes a memory too.
+        """
+        moment = self._moment(now)
+        tension = self._state.tensions.by_id.get(tension_id)
+        if tension is None:
+            return False
+        resolution = Resolution(resolved_at=moment, resolved_by=resolved_by, pattern=pattern)
+        self._state.tensions.resolve(tension_id, resolution)
+        if remember_pattern and pattern.strip():
+            claims = f"{tension.claim_a.statement} {tension.claim_b.statement}"
+            remember_strategy(self._state, self.options, pattern, tuple(extract_domains(claims)), moment)
+        return True
+
+    def reset_domain(self, domain: str) -> bool:
+        """Forgets how reliable work in a domain has been. False if nothing was known of it."""
+        return reset_domain(self._state.self_model, domain)
 
     def record_domain_outcome(
         self, domain: str, success: bool, failure_pattern: str | None = None, strategy: str | None = None
@@ -218,9 +214,11 @@ class CognitiveMemory:
         capability = record_outcome(self._state.self_model, domain, success, failure_pattern, strategy)
         return capability.model_copy(deep=True)
 
-    def get_snapshot(self) -> CognitiveMemoryStateSnapshot:
-        """A deep copy of everything."""
-        return dumped(self._state)
+    def fork(self) -> CognitiveMemory:
+        """A memory of its own with the same contents, for trying something out."""
+        other = CognitiveMemory(self.options)
+        other._state = self._state.fork()
+        return other
 
     def load_snapshot(self, snapshot: CognitiveMemoryStateSnapshot | dict[str, object] | None) -> LoadReport:
         """Replaces everything by a copy of a snapshot; None and `{}` empty the memory.
@@ -235,7 +233,22 @@ class CognitiveMemory:
         self._state = state
         return report
 
-    def _moment(self, now: Instant | None) -> int:
-        if now is None:
-            return self.options.clock_ms() if self.options.clock_ms else self._state.store.latest
-        return milliseconds(now)
+    def embed_memories(self, most: int = 256) -> int:
+        """Lets the embedder make vectors for at most `most` memories that have none of its present size.
+
+        Returns how many got one; call it again until it returns 0. Whatever the embedder raises passes through.
+        """
+        embedder = self.options.embedder
+        rows = list(self._state.store.all_rows())
+        if embedder is None or not rows:
+            return 0
+        if self.embedding_size is None:
+            self.embedding_size = embedded(embedder, [rows[0].content[:SCAN_LIMIT]]).shape[1]
+        pending = [record for record in rows if len(record.embedding or ()) != self.embedding_size][: max(most, 0)]
+        if not pending:
+            return 0
+        vectors = embedded(embedder, [record.content[:SCAN_LIMIT] for record in pending])
+        self.embedding_size = vectors.shape[1]
+        for record, vector in zip(pending, vectors, strict=True):
+            self._state.store.embed(record, [float(number) for number in vector])
+        return len(pending)

@@ -23,6 +23,12 @@ class Holders:
         elif held != memory_id:
             self._held[key] = {held: None, memory_id: None}
 
+    def fork(self) -> Holders:
+        """A dictionary of its own with the same entries."""
+        other = Holders()
+        other._held = {key: dict(held) if isinstance(held, dict) else held for key, held in self._held.items()}
+        return other
+
     def discard(self, key: str, memory_id: str) -> None:
         """Takes an id out from under a key."""
         held = self._held.get(key)

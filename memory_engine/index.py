@@ -7,6 +7,7 @@ in ten are dead the tables are compacted, so that removal is cheap and the array
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 from hashlib import blake2b
 
@@ -19,9 +20,11 @@ from .identifiers import identifier_keys
 from .postings import Postings, counted
 from .ranking import bm25_weights, inverse_document_frequency
 from .records import Record
+from .sessions import Sessions
 from .stems import stem
 from .text import normalise
 from .tokens import distinctive_tokens, label_of, without_label, words
+from .vectors import VectorIndex
 
 _DEAD_SHARE = 0.3
 _FEWEST_DEAD = 64
@@ -31,6 +34,9 @@ _MOST_TERMS = 32
 """Of a longer query, such as a whole turn, only its rarest words are looked up."""
 _NEWEST = 512
 """From one identifier or subject at most so many of the memories that hold it are looked at, the newest first."""
+
+
+_ARRAYS = ("_alive", "_hidden", "_lengths", "_stem_counts", "_distinct_counts", "created")
 
 
 class Matches:
@@ -60,6 +66,8 @@ class LexicalIndex:
         self.created: NDArray[np.int64] = np.zeros(64, np.int64)
         self._total_length = 0
         self._keyed = Holders()
+        self.sessions = Sessions()
+        self.vectors = VectorIndex()
 
     def __len__(self) -> int:
         return len(self._slot_of)
@@ -83,6 +91,8 @@ class LexicalIndex:
         self._distinct_counts[slot] = len(distinctive)
         self.created[slot] = record.created_at
         self._total_length += length
+        self.sessions.add(record)
+        self.vectors.add(record)
         for key in _keys(record):
             self._keyed.add(key, record.id)
 
@@ -91,11 +101,24 @@ class LexicalIndex:
         slot = self._slot_of.pop(record.id)
         self._alive[slot] = False
         self._total_length -= int(self._lengths[slot])
+        self.sessions.remove(record.id)
+        self.vectors.remove(record.id)
         for key in _keys(record):
             self._keyed.discard(key, record.id)
         dead = len(self._ids) - len(self._slot_of)
         if dead >= _FEWEST_DEAD and dead > len(self._ids) * _DEAD_SHARE:
             self._compact()
+
+    def fork(self) -> LexicalIndex:
+        """An index of its own with the same entries."""
+        other = copy.copy(self)
+        other._stems, other._distinctive = self._stems.fork(), self._distinctive.fork()
+        other._keyed = self._keyed.fork()
+        other.sessions, other.vectors = self.sessions.fork(), self.vectors.fork()
+        other._ids, other._slot_of = list(self._ids), dict(self._slot_of)
+        for name in _ARRAYS:
+            setattr(other, name, getattr(self, name).copy())
+        return other
 
     def hide(self, memory_id: str, is_hidden: bool) -> None:
         """Keeps a superseded memory out of ordinary searches."""
@@ -104,6 +127,14 @@ class LexicalIndex:
     def id_at(self, slot: int) -> str:
         """The id of the memory in a slot."""
         return self._ids[slot]
+
+    def slot_of(self, memory_id: str) -> int:
+        """The slot of a memory that is in the index."""
+        return self._slot_of[memory_id]
+
+    def is_hidden(self, slot: int) -> bool:
+        """Whether the memory in a slot stays out of ordinary searches."""
+        return bool(self._hidden[slot])
 
     def same_text(self, content: str) -> list[str]:
         """Ids of the memories that are exact restatements of a text, oldest entry first."""
@@ -171,14 +202,7 @@ class LexicalIndex:
     def _make_room(self, slot: int) -> None:
         if slot < len(self._alive):
             return
-        for name in (
-            "_alive",
-            "_hidden",
-            "_lengths",
-            "_stem_counts",
-            "_distinct_counts",
-            "created",
-        ):
+        for name in _ARRAYS:
             held = getattr(self, name)
             setattr(self, name, np.concatenate([held, np.zeros_like(held)]))
 
@@ -191,7 +215,7 @@ class LexicalIndex:
         kept = np.flatnonzero(alive)
         self._ids = [self._ids[slot] for slot in kept]
         self._slot_of = {memory_id: slot for slot, memory_id in enumerate(self._ids)}
-        for name in ("_hidden", "_lengths", "_stem_counts", "_distinct_counts", "created"):
+        for name in _ARRAYS:
             held = getattr(self, name)
             held[: len(kept)] = held[kept]
         self._alive[: len(kept)] = True

@@ -9,42 +9,28 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from .conflicts import Verdict, is_identifying, judge
+from .adjudication import adjudicate, is_told_again
+from .conflicts import Verdict, certain_replacements, is_identifying, judge
 from .estimate import quarters
-from .frames import frame_of
 from .gist import bookmark_of
 from .interaction import interaction_reason
 from .knowledge import Claim, ProprioceptiveSelfModel, Resolution
 from .records import Record
 from .reports import LearnedAction, LearnedFact, PostTurnResult, RejectedStatement, memory_of
+from .rulings import Ruling
 from .screening import screen_injection
 from .secrecy import REDACTED, has_secret
+from .statements import Statement
 from .store import TIERS, MemoryStore
 from .tensions import TensionBook, impact_of, new_tension, question_between
 from .text import clip, without_lone_surrogates
-from .wire import MemorySource, MemoryTier
+from .wire import MemoryTier
 
 SHORTEST_QUARTERS = 8
 """Eight ASCII characters, or two Chinese ones, which say as much."""
 LONGEST_CONTENT = 600
 
 _MOST_RIVALS = 64
-_MOST_RETIRED = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """Something to learn, with who says so and where it should land."""
-
-    content: str
-    domains: tuple[str, ...] = ()
-    tier: MemoryTier = "L2"
-    source: MemorySource = "rules"
-    turn_id: str | None = None
-    session_id: str | None = None
-    is_correction: bool = False
-    suspicion: str | None = None
-    """What is suspicious about the sentence it was taken from."""
 
 
 @dataclass(slots=True)
@@ -60,29 +46,36 @@ class Lesson:
     longest: int = LONGEST_CONTENT
     result: PostTurnResult = field(default_factory=PostTurnResult)
     fresh: set[str] = field(default_factory=set)
+    met: dict[str, None] = field(default_factory=dict)
+    """Ids of the rows that hold what was said so far, whether they are new or were held before."""
     new_tensions: int = 0
     _made: int = 0
 
-    def learn(self, statement: Statement) -> None:
-        """Takes one statement in."""
+    def learn(self, statement: Statement, ruling: Ruling | None = None) -> None:
+        """Takes one statement in. A ruling counts only where the rules themselves do not know what it does."""
+        content, refusal, suspicion = self.examine(statement)
+        if refusal:
+            self.reject(content, refusal)
+        elif not self._recognise(content, self.store.index.same_text(content), "exact restatement"):
+            self._settle(statement, content, suspicion, ruling)
+
+    def examine(self, statement: Statement) -> tuple[str, str | None, str | None]:
+        """The text as it would be kept, why it is refused, and what is suspicious about it."""
         content = without_lone_surrogates(statement.content.strip())
-        reason = self._refusal(content)
+        reason = self.refusal(content)
         suspicion = None if reason else statement.suspicion or screen_injection(content)
         # What the user typed is theirs to keep; what others wrote must not become an instruction by being remembered.
-        if reason or (suspicion and statement.source != "rules"):
-            self.reject(content, reason or f"looks like an instruction: {suspicion}")
-            return
-        if self._recognise(content, self.store.index.same_text(content), "exact restatement"):
-            return
-        self._settle(statement, content, suspicion)
+        if suspicion and statement.source != "rules":
+            return content, f"looks like an instruction: {suspicion}", suspicion
+        return content, reason, suspicion
 
     def reject(self, content: str, reason: str) -> None:
         """Notes that a statement is not kept; a secret in it is not repeated."""
         shown = REDACTED if has_secret(content) else clip(content, 200)
         self.result.rejected.append(RejectedStatement(content=shown, reason=reason))
-        self._note(shown, "rejected", reason=reason)
+        self.note(shown, "rejected", reason=reason)
 
-    def _refusal(self, content: str) -> str | None:
+    def refusal(self, content: str) -> str | None:
         if quarters(content) < SHORTEST_QUARTERS:
             return "too short"
         if len(content) > self.longest:
@@ -96,28 +89,43 @@ class Lesson:
         survivor = next((record for record in held if record.superseded_by is None), None)
         if survivor is None:
             return False
-        if survivor.id not in self.fresh:
+        if survivor.id not in self.met:
+            self.met[survivor.id] = None
             self.store.touch(survivor, self.now)
         self.result.merged_into.append(memory_of(survivor))
-        self._note(content, "merged", survivor.id, [survivor.id], reason)
+        self.note(content, "merged", survivor.id, [survivor.id], reason)
         return True
 
-    def _settle(self, statement: Statement, content: str, suspicion: str | None) -> None:
-        verdicts = [] if suspicion else self._verdicts(content, statement.is_correction)
+    def _settle(self, statement: Statement, content: str, suspicion: str | None, ruling: Ruling | None) -> None:
+        verdicts = [] if suspicion else self.verdicts(content, statement.is_correction)
         repeated = [record.id for record, verdict in verdicts if verdict.effect == "repeats"]
-        if self._recognise(content, repeated, "the same in other words"):
+        if self._recognise(content, repeated or self._told_again(statement, content), "the same in other words"):
             return
-        replaced = [(record, verdict) for record, verdict in verdicts if verdict.effect == "replaces"]
-        if not _is_certain(content, replaced):
-            replaced = []
-        row = self._add(statement, content, suspicion, [record for record, _ in replaced])
+        replaced = certain_replacements(content, verdicts)
+        reason = suspicion
+        if ruling is not None and not suspicion and not replaced:
+            outcome = adjudicate(self, statement, content, ruling)
+            if outcome.is_settled:
+                return
+            reason = outcome.reason
+        row = self.add(statement, content, suspicion, [record for record, _ in replaced], reason)
         for record, verdict in replaced:
-            self._retire(record, row, verdict.remainder, statement.is_correction)
+            self.retire(
+                record, row, verdict.remainder, "user correction" if statement.is_correction else "newer statement"
+            )
         for record, verdict in verdicts:
             if verdict.effect == "contradicts":
-                self._raise_tension(record, row)
+                self._record_tension(record, row, None)
 
-    def _verdicts(self, content: str, is_correction: bool) -> list[tuple[Record, Verdict]]:
+    def _told_again(self, statement: Statement, content: str) -> list[str]:
+        """Rows of this turn that say what a model's statement says, in the user's own words."""
+        if statement.source != "model":
+            return []
+        rows = [row for memory_id in self.met if (row := self.store.get(memory_id))]
+        return [row.id for row in rows if is_told_again(content, [row.content])]
+
+    def verdicts(self, content: str, is_correction: bool) -> list[tuple[Record, Verdict]]:
+        """What the rules say that a statement does to held ones, the newest first."""
         found = self.store.index.with_subject(content)
         records = [record for memory_id in found if (record := self.store.get(memory_id)) and record.is_injectable]
         records.sort(key=lambda record: (-record.created_at, -record.placed))
@@ -128,7 +136,15 @@ class Lesson:
                 verdicts.append((record, verdict))
         return verdicts
 
-    def _add(self, statement: Statement, content: str, suspicion: str | None, replaced: list[Record]) -> Record:
+    def add(
+        self,
+        statement: Statement,
+        content: str,
+        suspicion: str | None,
+        replaced: list[Record],
+        reason: str | None = None,
+    ) -> Record:
+        """A new row, in the hottest tier of those it replaces."""
         tiers = [statement.tier, *(record.tier for record in replaced)]
         row = self._row(content, statement.domains, min(tiers, key=TIERS.index))
         row.source = statement.source
@@ -139,12 +155,14 @@ class Lesson:
         row.valid_from = self.now if replaced else None
         self.store.put(row)
         self.fresh.add(row.id)
+        self.met[row.id] = None
         self.result.stored.append(memory_of(row))
         action: LearnedAction = "quarantined" if suspicion else "replaced" if replaced else "added"
-        self._note(content, action, row.id, row.supersedes or [], suspicion)
+        self.note(content, action, row.id, row.supersedes or [], reason)
         return row
 
-    def _retire(self, record: Record, row: Record, remainder: str | None, is_correction: bool) -> None:
+    def retire(self, record: Record, row: Record, remainder: str | None, resolved_by: str) -> None:
+        """Moves a held row to the archive with a link; what of it still holds becomes a row of its own."""
         former_tier = record.tier
         if remainder is not None:
             kept = self._row(remainder, record.domains, former_tier)
@@ -152,13 +170,11 @@ class Lesson:
             kept.supersedes = [record.id]
             self.store.put(kept)
             self.fresh.add(kept.id)
+            self.met[kept.id] = None
             self.result.stored.append(memory_of(kept))
-            self._note(remainder, "added", kept.id, [record.id], "what still holds of the replaced statement")
+            self.note(remainder, "added", kept.id, [record.id], "what still holds of the replaced statement")
         self.store.supersede(record, row.id)
-        self._record_tension(record, row, "user correction" if is_correction else "newer statement")
-
-    def _raise_tension(self, record: Record, row: Record) -> None:
-        self._record_tension(record, row, None)
+        self._record_tension(record, row, resolved_by)
 
     def _record_tension(self, record: Record, row: Record, resolved_by: str | None) -> None:
         scores = [
@@ -195,7 +211,7 @@ class Lesson:
             access_count=0,
         )
 
-    def _note(
+    def note(
         self,
         content: str,
         action: LearnedAction,
@@ -203,6 +219,7 @@ class Lesson:
         target_ids: list[str] | None = None,
         reason: str | None = None,
     ) -> None:
+        """One line of the result about one statement."""
         fact = LearnedFact(content=content, action=action, id=memory_id, target_ids=target_ids or [], reason=reason)
         self.result.facts.append(fact)
 
@@ -215,11 +232,3 @@ class Lesson:
         result.counts.merged = len(result.merged_into)
         result.counts.rejected = len(result.rejected)
         return result
-
-
-def _is_certain(content: str, replaced: list[tuple[Record, Verdict]]) -> bool:
-    """Whether it is clear what a statement replaces: "Harbor moved to X" says nothing if two things could have moved."""
-    frame = frame_of(content)
-    if frame is not None and frame.relation == "moved":
-        return len(replaced) <= 1
-    return len(replaced) <= _MOST_RETIRED

@@ -54,6 +54,12 @@ class Postings:
     def __contains__(self, word: str) -> bool:
         return word in self._packed
 
+    def fork(self) -> Postings:
+        """Postings of their own with the same entries."""
+        other = Postings()
+        other._packed = {word: held[:] for word, held in self._packed.items()}
+        return other
+
     def compacted(self, moved: NDArray[np.int64]) -> Postings:
         """A copy without dead slots; `moved[slot]` is the new slot, or -1 for a dead one."""
         compact = Postings()

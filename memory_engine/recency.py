@@ -26,8 +26,19 @@ class RecencyOrder:
         return (key[2] for key in self._keys)
 
     def oldest_first(self) -> Iterator[str]:
-        """Ids, least recently used first."""
-        return (key[2] for key in reversed(self._keys))
+        """Ids, least recently used first; ties by the order in which they were placed."""
+        end = len(self._keys)
+        while end:
+            start = bisect_left(self._keys, self._keys[end - 1][0], key=_time_of)
+            for at in range(start, end):
+                yield self._keys[at][2]
+            end = start
+
+    def fork(self) -> RecencyOrder:
+        """An order of its own with the same entries."""
+        other = RecencyOrder()
+        other._keys = list(self._keys)
+        return other
 
     def add(self, record: Record) -> None:
         """Enters a record by its present time of use."""
@@ -42,3 +53,7 @@ class RecencyOrder:
 
 def _key(record: Record) -> _Key:
     return (-record.last_accessed_at, record.placed, record.id)
+
+
+def _time_of(key: _Key) -> int:
+    return key[0]

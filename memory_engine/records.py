@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from .gist import bookmark_of
@@ -53,7 +54,10 @@ class SearchHit(FrozenModel):
 
 @dataclass(slots=True)
 class Record:
-    """A memory inside the engine. `placed` orders the rows of a tier; `line` caches what the index prints."""
+    """A memory inside the engine. `placed` orders the rows of a tier.
+
+    `line` caches what the index prints and `encoded` what a snapshot writes: whoever changes a row clears them.
+    """
 
     id: str
     content: str
@@ -79,12 +83,19 @@ class Record:
     metadata_extra: dict[str, Any] | None = None
     placed: int = 0
     line: Line | None = None
+    encoded: str | None = None
+
+    def clone(self) -> Record:
+        """A row of its own; nested values are shared, and never changed in place."""
+        return Record(*_all_fields(self))
 
     @property
     def is_injectable(self) -> bool:
         """Whether a plan may print it without being asked."""
         return self.superseded_by is None and not self.quarantined
 
+
+_all_fields = attrgetter(*(field.name for field in fields(Record)))
 
 _SHARED = (
     "id",

@@ -70,7 +70,7 @@ def rulings_by_candidate(reconciled: Reconciled) -> tuple[dict[str, Ruling], lis
         if key not in rulings or (verdict.index is not None and rulings[key].verdict.index is None):
             rulings[key] = Ruling(verdict, _shown(items[place]))
     missing = sum(normalise(item.candidate) not in rulings for item in items)
-    if missing:
+    if missing and reconciled.verdicts:
         problems.append(f"{missing} of {len(items)} statements got no verdict and were added")
     return rulings, problems
 

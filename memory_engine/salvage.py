@@ -11,6 +11,7 @@ from typing import Any
 LONGEST_ANSWER = 400_000
 
 _MOST_OPENINGS = 32
+_DEEPEST = 16
 _OPENING = re.compile(r"[{\[]")
 _CLOSING = {"{": "}", "[": "]"}
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[{}\[\],]', re.DOTALL)
@@ -82,6 +83,8 @@ def _closed(text: str, start: int) -> str | None:
         mark = token.group()
         if mark in _CLOSING:
             open_brackets.append(mark)
+            if len(open_brackets) > _DEEPEST:
+                return None
             continue
         if mark in "}]":
             if not open_brackets or _CLOSING[open_brackets.pop()] != mark:

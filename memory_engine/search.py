@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from .blending import with_meaning, with_neighbours
 from .identifiers import identifier_keys
+from .index import Matches
 from .lossy import COLLAPSE_THRESHOLD, is_lossy_rewrite, similarity
 from .profile import Profile
 from .ranking import leading
@@ -16,12 +19,14 @@ from .stems import ranking_terms
 from .store import MemoryStore
 from .text import SCAN_LIMIT
 from .tokens import overlap_score, relevance_tokens
+from .vectors import Vectors
 
 Ranking = Literal["idf", "overlap"]
 DEFAULT_LIMIT = 8
 
 _COLLAPSE_ROOM = 4
 """How many more than the limit are ranked, since some collapse into others."""
+_MOST_NEAR = 100
 _TIER_ORDER = {"L1": 0, "L0": 0, "L2": 1, "L3": 2}
 
 
@@ -33,18 +38,24 @@ def search(
     ranking: Ranking = "idf",
     profile: Profile = Profile.V1,
     include_superseded: bool = False,
+    neighbours: int = 0,
+    query_vector: Vectors | None = None,
 ) -> list[SearchHit]:
     """The memories that share words with `query`, best first, restatements collapsed; at least one if any matches.
 
     "idf" is BM25 over stems, memories that hold an identifier of the query first; "overlap" is the order of the original
     TypeScript package. Either way `score` is the share of words in common, in [0, 1].
+
+    Args:
+        neighbours: With "idf", how many turns on either side of a hit count with it, in its own session.
+        query_vector: With "idf", the (d,) embedding of the query, weighed in with that of each memory.
     """
     wanted = max(limit, 1)
     query = query[:SCAN_LIMIT]
     if ranking == "overlap" or profile is Profile.TS:
         ranked = _by_overlap(store, query, profile, include_superseded)
     else:
-        ranked = _by_rarity(store, query, wanted, include_superseded)
+        ranked = _by_rarity(store, _Sought(query, wanted, include_superseded, neighbours, query_vector))
     hits: list[SearchHit] = []
     kept: list[Record] = []
     for record, score in ranked:
@@ -63,15 +74,36 @@ def _is_covered(record: Record, kept: Record, profile: Profile) -> bool:
     return profile is Profile.TS or not is_lossy_rewrite(record.content, kept.content)
 
 
-def _by_rarity(store: MemoryStore, query: str, wanted: int, include_superseded: bool) -> Iterator[tuple[Record, float]]:
-    terms = set(ranking_terms(query))
-    named = _named(store, query, include_superseded)
+@dataclass(frozen=True, slots=True)
+class _Sought:
+    """One search: its words and how it is done."""
+
+    query: str
+    wanted: int
+    include_superseded: bool
+    neighbours: int
+    vector: Vectors | None
+
+
+def _by_rarity(store: MemoryStore, sought: _Sought) -> Iterator[tuple[Record, float]]:
+    terms = set(ranking_terms(sought.query))
+    named = _named(store, sought.query, sought.include_superseded)
     for record in named:
         yield record, _shared_stems(terms, record) or 1.0
     seen = {record.id for record in named}
-    for record in _ranked(store, terms, wanted, include_superseded):
+    matches = _matches(store, terms, sought)
+    for record in _ranked(store, matches, sought.wanted):
         if record.id not in seen:
             yield record, _shared_stems(terms, record)
+
+
+def _matches(store: MemoryStore, terms: set[str], sought: _Sought) -> Matches:
+    index, hidden = store.index, sought.include_superseded
+    matches = index.rank(terms, include_hidden=hidden)
+    if sought.vector is not None:
+        cosines = dict(index.vectors.nearest(sought.vector, max(_MOST_NEAR, 4 * sought.wanted)))
+        matches = with_meaning(matches, index, cosines, include_hidden=hidden)
+    return with_neighbours(matches, index, sought.neighbours, include_hidden=hidden)
 
 
 def _named(store: MemoryStore, query: str, include_superseded: bool) -> list[Record]:
@@ -82,8 +114,7 @@ def _named(store: MemoryStore, query: str, include_superseded: bool) -> list[Rec
     return [record for _, record in visible]
 
 
-def _ranked(store: MemoryStore, terms: set[str], wanted: int, include_superseded: bool) -> Iterator[Record]:
-    matches = store.index.rank(terms, include_hidden=include_superseded)
+def _ranked(store: MemoryStore, matches: Matches, wanted: int) -> Iterator[Record]:
     count = wanted * _COLLAPSE_ROOM
     created = store.index.created[matches.slots]
     while True:

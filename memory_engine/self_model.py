@@ -57,6 +57,18 @@ def record_outcome(
     return capability
 
 
+def reset_domain(model: ProprioceptiveSelfModel, domain: str) -> bool:
+    """Forgets a domain's score, samples, patterns and guardrail together. False if nothing was known of it."""
+    key = domain_key(domain)
+    # A peer may have stored another spelling of the same field.
+    names = [name for name in model.domains if domain_key(name) == key]
+    for name in names:
+        del model.domains[name]
+    was_active = len(model.active_domains)
+    model.active_domains[:] = [name for name in model.active_domains if domain_key(name) != key]
+    return bool(names) or len(model.active_domains) < was_active
+
+
 def activate(model: ProprioceptiveSelfModel, domains: Iterable[str]) -> None:
     """Adds domains to the active ones, the newest last; only the newest 64 stay."""
     for domain in domains:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import MutableSequence
 from typing import Any, NoReturn
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_serializer
 
 from .errors import SnapshotCorruptError, SnapshotVersionError
+from .items import Items, items_in
 from .knowledge import KnowledgeTension, ProprioceptiveSelfModel
 from .migrations import SCHEMA_VERSION, migrated
 from .records import MemoryItem
@@ -39,12 +41,18 @@ class CognitiveMemoryStateSnapshot(WireModel):
     """Everything needed to go on elsewhere. Pinned memories stand in `l1` with tier L0, as the shape has no list for them."""
 
     l0: ActiveState = Field(default_factory=ActiveState)
-    l1: list[MemoryItem] = Field(default_factory=list)
-    l2: list[MemoryItem] = Field(default_factory=list)
-    l3: list[MemoryItem] = Field(default_factory=list)
+    l1: MutableSequence[MemoryItem] = Field(default_factory=list)
+    l2: MutableSequence[MemoryItem] = Field(default_factory=list)
+    l3: MutableSequence[MemoryItem] = Field(default_factory=list)
     stats: MemoryStats = Field(default_factory=MemoryStats)
     ext: dict[Text, Any] | None = None
 
+    @field_serializer("l1", "l2", "l3")
+    def _serialized(self, items: MutableSequence[MemoryItem]) -> list[MemoryItem]:
+        return list(items)
+
+
+_LISTS = ("l1", "l2", "l3")
 
 Snapshot = CognitiveMemoryStateSnapshot
 
@@ -68,11 +76,21 @@ def validated(value: object) -> CognitiveMemoryStateSnapshot:
     if not isinstance(value, dict):
         raise SnapshotCorruptError(f"a snapshot is an object, got {type(value).__name__}")
     try:
-        return CognitiveMemoryStateSnapshot.model_validate(migrated(value))
+        value = migrated(value)
+        return _validated_by_rows(value) or CognitiveMemoryStateSnapshot.model_validate(value)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])
         raise SnapshotCorruptError(f"{error.error_count()} wrong values, first at {place}: {first['msg']}") from error
+
+
+def _validated_by_rows(value: dict[str, Any]) -> CognitiveMemoryStateSnapshot | None:
+    """The snapshot if all its memories are plainly right, else None; the models then say what is wrong with which."""
+    tiers = {name: Items.of_json(value.get(name, [])) for name in _LISTS}
+    if None in tiers.values():
+        return None
+    rest = {key: member for key, member in value.items() if key not in tiers}
+    return CognitiveMemoryStateSnapshot.model_validate(rest).model_copy(update=tiers)
 
 
 def dump_snapshot(snapshot: CognitiveMemoryStateSnapshot) -> bytes:
@@ -85,10 +103,15 @@ def dump_snapshot(snapshot: CognitiveMemoryStateSnapshot) -> bytes:
     version = schema_version(snapshot)
     if version > SCHEMA_VERSION:
         raise SnapshotVersionError(f"schema version {version} is newer than {SCHEMA_VERSION}, it can only be read")
+    lists = {name: items_in(getattr(snapshot, name)).texts() for name in _LISTS}
     try:
-        return json.dumps(plain(snapshot), allow_nan=False, separators=(",", ":")).encode("ascii")
+        members = plain(snapshot.model_copy(update=dict.fromkeys(_LISTS)))
+        written = {key: json.dumps(member, allow_nan=False, separators=(",", ":")) for key, member in members.items()}
     except ValueError as error:
         raise SnapshotCorruptError(f"cannot be written as JSON: {error}") from error
+    written |= {name: f"[{','.join(texts)}]" for name, texts in lists.items()}
+    order = dict.fromkeys(("l0", *_LISTS, "stats", *written))
+    return f"{{{','.join(f'{json.dumps(key)}:{written[key]}' for key in order)}}}".encode("ascii")
 
 
 def schema_version(snapshot: CognitiveMemoryStateSnapshot) -> int:

@@ -6,10 +6,10 @@ import copy
 from dataclasses import dataclass, field
 from typing import Any
 
+from .items import Items, items_in
 from .knowledge import ProprioceptiveSelfModel
 from .ledger import TurnLedger
 from .migrations import SCHEMA_VERSION
-from .records import item_of, record_of
 from .snapshot import ActiveState, CognitiveMemoryStateSnapshot, MemoryStats
 from .store import MemoryStore
 from .tensions import TensionBook
@@ -38,6 +38,20 @@ class State:
         model = ProprioceptiveSelfModel() if self_model is None else self_model.model_copy(deep=True)
         return cls(MemoryStore(), TensionBook(), model)
 
+    def fork(self) -> State:
+        """A state of its own with the same contents."""
+        return State(
+            store=self.store.fork(),
+            tensions=TensionBook(list(self.tensions.by_id.values())),
+            self_model=self.self_model.model_copy(deep=True),
+            stats=self.stats.model_copy(deep=True),
+            ledger=TurnLedger(copy.copy(self.ledger.dumped())),
+            active_task_trace=self.active_task_trace,
+            ext=copy.deepcopy(self.ext),
+            unknown=self.unknown,
+            unknown_l0=self.unknown_l0,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class LoadReport:
@@ -51,14 +65,14 @@ def loaded(snapshot: CognitiveMemoryStateSnapshot) -> tuple[State, LoadReport]:
     state = State.empty(snapshot.l0.self_model)
     problems: list[str] = []
     for tier in _LIST_TIERS:
-        for item in getattr(snapshot, tier.lower()):
-            if item.id in state.store:
-                problems.append(f"memory {item.id} occurs again in {tier}; the one in the hotter tier is kept")
+        for record in items_in(getattr(snapshot, tier.lower())).rows():
+            if record.id in state.store:
+                problems.append(f"memory {record.id} occurs again in {tier}; the one in the hotter tier is kept")
                 continue
-            record = record_of(item)
-            record.tier = "L0" if tier == "L1" and item.tier == "L0" else tier
-            if record.tier != item.tier:
-                problems.append(f"memory {item.id} says {item.tier} but stands in {tier}; the list counts")
+            if record.tier != tier and not (tier == "L1" and record.tier == "L0"):
+                problems.append(f"memory {record.id} says {record.tier} but stands in {tier}; the list counts")
+                record.tier = tier
+                record.encoded = None
             state.store.put_unindexed(record)
     state.tensions = TensionBook(snapshot.l0.tensions)
     state.stats = snapshot.stats.model_copy(deep=True)
@@ -74,8 +88,8 @@ def dumped(state: State) -> CognitiveMemoryStateSnapshot:
     """A snapshot of its own, sharing nothing with the state."""
     hot = [*state.store.tier("L0").values(), *state.store.tier("L1").values()]
     hot.sort(key=lambda record: record.placed)
-    ext = copy.deepcopy(state.ext)
-    ext.setdefault("schemaVersion", SCHEMA_VERSION)
+    # Sorted, so that a state which was saved in between is written with the same bytes as one that was not.
+    ext = {"schemaVersion": SCHEMA_VERSION, **{key: copy.deepcopy(state.ext[key]) for key in sorted(state.ext)}}
     if len(state.ledger):
         ext["turnLedger"] = copy.deepcopy(state.ledger.dumped())
     active = ActiveState.model_construct(
@@ -86,9 +100,9 @@ def dumped(state: State) -> CognitiveMemoryStateSnapshot:
     )
     return CognitiveMemoryStateSnapshot.model_construct(
         l0=active,
-        l1=[item_of(record) for record in hot],
-        l2=[item_of(record) for record in state.store.tier("L2").values()],
-        l3=[item_of(record) for record in state.store.tier("L3").values()],
+        l1=Items.of_rows(hot),
+        l2=Items.of_rows(state.store.tier("L2").values()),
+        l3=Items.of_rows(state.store.tier("L3").values()),
         stats=state.stats.model_copy(deep=True),
         ext=ext,
         **copy.deepcopy(state.unknown),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from threading import Lock
 
+from .estimate import quarters
 from .index import LexicalIndex
 from .recency import RecencyOrder
 from .records import Record
@@ -20,6 +21,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self._tiers: dict[MemoryTier, dict[str, Record]] = {tier: {} for tier in TIERS}
         self._tier_of: dict[str, MemoryTier] = {}
+        self._quarters: dict[MemoryTier, int] = dict.fromkeys(TIERS, 0)
         self._placed = 0
         self._index = LexicalIndex()
         self._unindexed: list[Record] = []
@@ -59,10 +61,20 @@ class MemoryStore:
         for tier in TIERS:
             yield from self._tiers[tier].values()
 
+    def quarters(self, tier: MemoryTier) -> int:
+        """What the texts of a tier cost, in quarter tokens."""
+        return self._quarters[tier]
+
+    @staticmethod
+    def cost(record: Record) -> int:
+        """What the text of one row costs, in quarter tokens."""
+        return quarters(record.content)
+
     def put(self, record: Record) -> None:
         """Places a row in the tier it names; a row that has its id is replaced."""
         if record.id in self._tier_of:
             self.remove(record.id)
+        record.line = record.encoded = None
         self.index.add(record)
         self._place(record)
 
@@ -83,6 +95,7 @@ class MemoryStore:
         """Changes the tier of a row; the row comes last there."""
         self._unplace(record)
         record.tier = tier
+        record.encoded = None
         self._place(record)
 
     def touch(self, record: Record, now: int) -> None:
@@ -92,29 +105,61 @@ class MemoryStore:
             self.hot.remove(record)
         record.last_accessed_at = used_at
         record.access_count += 1
+        record.encoded = None
         self.latest = max(self.latest, used_at)
         if record.tier == "L1":
             self.hot.add(record)
 
     def rewrite(self, record: Record, content: str, bookmark: str, gist: str | None, domains: tuple[str, ...]) -> None:
         """Changes what a row says; when it was made and how often it was used stay."""
+        former = record.content
         self.index.remove(record)
+        self._quarters[record.tier] += quarters(content) - quarters(record.content)
         record.content, record.bookmark, record.gist, record.domains = content, bookmark, gist, domains
-        record.line = None
+        if record.embedding and content != former:
+            record.embedding = None
+        record.line = record.encoded = None
         self.index.add(record)
+
+    def embed(self, record: Record, embedding: list[float]) -> None:
+        """Gives a row the vector of its text."""
+        record.embedding = embedding
+        record.encoded = None
+        self.index.vectors.remove(record.id)
+        self.index.vectors.add(record)
+
+    def mark_strategy(self, record: Record) -> None:
+        """Notes that a row tells how something was done well."""
+        record.is_successful_strategy = True
+        record.encoded = None
 
     def supersede(self, record: Record, by: str) -> None:
         """Retires a row to the archive with a link to the one that took its place."""
         record.superseded_by = by
+        record.encoded = None
         self.index.hide(record.id, True)
         if record.tier != "L3":
             self.move(record, "L3")
+
+    def fork(self) -> MemoryStore:
+        """A store of its own with the same rows, indexed."""
+        other = MemoryStore()
+        for tier, rows in self._tiers.items():
+            other._tiers[tier] = {memory_id: record.clone() for memory_id, record in rows.items()}
+        other._tier_of = dict(self._tier_of)
+        other._quarters = dict(self._quarters)
+        other._placed = self._placed
+        other._index = self.index.fork()
+        other.hot = self.hot.fork()
+        other.latest = self.latest
+        return other
 
     def _place(self, record: Record) -> None:
         self._placed += 1
         record.placed = self._placed
         self._tiers[record.tier][record.id] = record
         self._tier_of[record.id] = record.tier
+        self._quarters[record.tier] += quarters(record.content)
         self.latest = max(self.latest, record.last_accessed_at, record.created_at)
         if record.tier == "L1":
             self.hot.add(record)
@@ -122,5 +167,6 @@ class MemoryStore:
     def _unplace(self, record: Record) -> None:
         if record.tier == "L1":
             self.hot.remove(record)
+        self._quarters[record.tier] -= quarters(record.content)
         del self._tiers[record.tier][record.id]
         del self._tier_of[record.id]

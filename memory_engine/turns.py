@@ -7,14 +7,22 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from .arbiter import evaluate_turn
+from .asks import Extracted, PostTurnAnswers
+from .budgets import enforce_budgets
+from .claims import raise_tensions
 from .decisions import apply_evaluation
-from .extraction import read_message
+from .evaluation import ArbiterEvaluationResult, DetectedTension
+from .extraction import Reading, read_message
 from .gate import run_fast_gate
-from .learning import LONGEST_CONTENT, Lesson, Statement
+from .learning import LONGEST_CONTENT, Lesson
 from .options import CognitiveMemoryOptions
 from .reports import PostTurnResult
+from .rulings import rulings_by_candidate
 from .self_model import activate, domain_key
 from .state import State
+from .statements import Statement, model_statements, rule_statements
+from .text import normalise
+from .trajectory import keep_prediction, predict, score_prediction
 from .wire import MemoryTier
 
 LONGEST_REMEMBERED = 4_000
@@ -33,23 +41,106 @@ class Turn:
     session_id: str | None
 
 
-def learn_turn(state: State, options: CognitiveMemoryOptions, turn: Turn) -> PostTurnResult:
-    """Learns from a turn that was not learned before."""
-    state.stats.total_turns_processed += 1
-    domains = turn.detected_domains
-    if domains is None:
-        domains = run_fast_gate(turn.user_message, options.profile).detected_domains or ()
-    activate(state.self_model, filter(None, map(domain_key, domains)))
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What rules make of a turn before the memory is looked at; `skipped` says why it teaches nothing, if so."""
+
+    turn: Turn
+    domains: tuple[str, ...]
+    reading: Reading
+    skipped: str | None
+
+
+def hear(turn: Turn, options: CognitiveMemoryOptions) -> Heard:
+    """Reads a turn. Depends on its words and the options alone."""
+    named = turn.detected_domains
+    if named is None:
+        named = run_fast_gate(turn.user_message, options.profile).detected_domains or ()
+    domains = tuple(dict.fromkeys(filter(None, map(domain_key, named))))
+    if not options.auto_extract_memories:
+        return Heard(turn, domains, Reading(), "learning is switched off")
+    reading = read_message(turn.user_message, allow_secrets=options.allow_secrets, profile=options.profile)
+    is_question = reading.is_lookup or (reading.question_count and not options.learn_mixed_turns)
+    return Heard(turn, domains, reading, "question" if is_question else None)
+
+
+def statements_of(
+    heard: Heard, options: CognitiveMemoryOptions, extracted: Extracted | None
+) -> tuple[list[Statement], list[tuple[str, str]]]:
+    """The statements of a turn, the user's own words first, and the (content, reason) of those refused already."""
+    refused = [(entry.content, entry.reason) for entry in heard.reading.rejected]
+    if heard.skipped:
+        return [], refused
+    turn = heard.turn
+    statements = rule_statements(heard.reading, options, turn.turn_id, turn.session_id)
+    if extracted is not None and extracted.result is not None:
+        more, ungrounded = model_statements(extracted.result, heard.reading, options, turn.turn_id, turn.session_id)
+        statements += more
+        refused += [(entry.content, entry.reason) for entry in ungrounded]
+    return statements, refused
+
+
+def new_lesson(state: State, options: CognitiveMemoryOptions, turn: Turn) -> Lesson:
+    """An empty lesson on a state, for a turn that is being counted or is about to be."""
     name = turn.turn_id or f"#{state.stats.total_turns_processed}"
-    lesson = _lesson(state, options, name, turn.now, LONGEST_CONTENT)
-    if options.auto_extract_memories:
-        _extract(lesson, options, turn)
-    else:
-        lesson.result.learning_skipped = "learning is switched off"
+    return _lesson(state, options, name, turn.now, LONGEST_CONTENT)
+
+
+def take_in(state: State, options: CognitiveMemoryOptions, heard: Heard, answers: PostTurnAnswers) -> Lesson:
+    """Counts a turn and learns its statements: everything before the arbiter."""
+    turn = heard.turn
+    state.stats.total_turns_processed += 1
+    score_prediction(state, turn.user_message, heard.domains)
+    activate(state.self_model, heard.domains)
+    lesson = new_lesson(state, options, turn)
+    lesson.result.errors += [f"extract: {problem}" for problem in (answers.extract or Extracted()).problems]
+    statements, refused = statements_of(heard, options, answers.extract)
+    for content, reason in refused:
+        lesson.reject(content, reason)
+    rulings, problems = rulings_by_candidate(answers.reconcile) if answers.reconcile else ({}, [])
+    if answers.reconcile is not None:
+        problems = [*answers.reconcile.problems, *problems]
+    lesson.result.errors += [f"reconcile: {problem}" for problem in problems]
+    for statement in statements:
+        lesson.learn(statement, rulings.get(normalise(statement.content)))
+    if heard.skipped or not lesson.result.facts:
+        lesson.result.learning_skipped = heard.skipped or "no lasting statement in the user's message"
+    if answers.extract is not None and answers.extract.result is not None and not heard.skipped:
+        _raise_tensions(state, lesson, answers.extract.result.tensions or [], heard, "extract")
+    return lesson
+
+
+def _raise_tensions(
+    state: State, lesson: Lesson, detected: Iterable[DetectedTension], heard: Heard, stage: str
+) -> None:
+    new, problems = raise_tensions(state, detected, "\n".join(heard.reading.stated), heard.turn.now)
+    lesson.result.counts.tensions += new
+    lesson.result.errors += [f"{stage}: {problem}" for problem in problems]
+
+
+def learn_turn(state: State, options: CognitiveMemoryOptions, heard: Heard, answers: PostTurnAnswers) -> PostTurnResult:
+    """Learns from a turn that was not learned before, with whatever a model answered about it."""
+    turn = heard.turn
+    lesson = take_in(state, options, heard, answers)
     # After extraction, so that what was just learned can be in the next prompt.
-    evaluation = evaluate_turn(state.store, turn.user_message, turn.assistant_response, lesson.fresh)
-    lesson.result.counts.promoted = apply_evaluation(state, evaluation, turn.now)
+    evaluation = _evaluation(state, turn, lesson, answers)
+    prediction = evaluation.trajectory_prediction or predict(
+        state, turn.user_message, turn.assistant_response, heard.domains, evaluation
+    )
+    moves = evaluation.model_copy(update={"detected_tensions": []})
+    lesson.result.counts.promoted = apply_evaluation(state, moves, turn.now, keep=lesson.fresh)
+    _raise_tensions(state, lesson, evaluation.detected_tensions, heard, "arbitrate")
+    keep_prediction(state, prediction, heard.domains)
+    enforce_budgets(state.store, options, lesson.fresh)
     return _finish(state, lesson, turn.turn_id)
+
+
+def _evaluation(state: State, turn: Turn, lesson: Lesson, answers: PostTurnAnswers) -> ArbiterEvaluationResult:
+    if answers.arbitrate is not None:
+        lesson.result.errors += [f"arbitrate: {problem}" for problem in answers.arbitrate.problems]
+        if answers.arbitrate.result is not None:
+            return answers.arbitrate.result
+    return evaluate_turn(state.store, turn.user_message, turn.assistant_response, lesson.fresh)
 
 
 def remember(
@@ -65,29 +156,21 @@ def remember(
     lesson = _lesson(state, options, request_id or f"@{now}", now, LONGEST_REMEMBERED)
     for content, domains in statements:
         lesson.learn(Statement(content, tuple(domains), tier, "api", None, session_id))
+    enforce_budgets(state.store, options, lesson.fresh)
     return _finish(state, lesson, request_id)
 
 
-def _extract(lesson: Lesson, options: CognitiveMemoryOptions, turn: Turn) -> None:
-    reading = read_message(turn.user_message, allow_secrets=options.allow_secrets, profile=options.profile)
-    for refused in reading.rejected:
-        lesson.reject(refused.content, refused.reason)
-    if reading.is_lookup or (reading.question_count and not options.learn_mixed_turns):
-        lesson.result.learning_skipped = "question"
-        return
-    for memory in reading.memories:
-        statement = Statement(
-            content=memory.content,
-            domains=tuple(memory.domains),
-            tier=options.extraction_tier,
-            turn_id=turn.turn_id,
-            session_id=turn.session_id,
-            is_correction=memory.content in reading.corrections,
-            suspicion=reading.suspicions.get(memory.content),
-        )
-        lesson.learn(statement)
-    if not lesson.result.facts:
-        lesson.result.learning_skipped = "no lasting statement in the user's message"
+def remember_strategy(
+    state: State, options: CognitiveMemoryOptions, content: str, domains: tuple[str, ...], now: int
+) -> PostTurnResult:
+    """Keeps a way of deciding that worked as a memory that is marked as one."""
+    lesson = _lesson(state, options, f"strategy @{now}", now, LONGEST_CONTENT)
+    lesson.learn(Statement(content, domains, options.extraction_tier, "api"))
+    for memory in (*lesson.result.stored, *lesson.result.merged_into):
+        record = state.store.get(memory.id)
+        if record is not None:
+            state.store.mark_strategy(record)
+    return _finish(state, lesson, None)
 
 
 def _lesson(state: State, options: CognitiveMemoryOptions, turn: str, now: int, longest: int) -> Lesson:

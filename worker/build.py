@@ -22,6 +22,7 @@ from activities.tools import ToolActivities
 from activities.turns import TurnActivities, TurnSettings
 from worker.app import AgentApp
 from worker.executions import TemporalExecutions
+from worker.runner import TurnRunner
 from worker.scripted_model import ScriptedModel
 from worker.settings import Settings, SettingsInvalid
 from workflows.turn import TurnWorkflow
@@ -31,6 +32,9 @@ WORKFLOWS = [TurnWorkflow]
 FAILURES = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError, RecursionError)
 # Temporal sends a cancellation with the answer to a heartbeat, so the throttle bounds how long a cancel takes.
 HEARTBEAT_THROTTLE = timedelta(seconds=1)
+# How long the server offers a task to the worker that has the turn in its cache, before any worker may take it: what a turn
+# waits after its worker was killed.
+STICKY_PATIENCE = timedelta(seconds=3)
 
 
 @asynccontextmanager
@@ -60,12 +64,14 @@ async def build_worker(
         client,
         task_queue=settings.task_queue,
         workflows=WORKFLOWS,
+        workflow_runner=TurnRunner(),
         activities=build_activities(client, app, settings, secrets, database, model_client, tool_executor),
         max_cached_workflows=settings.max_cached_workflows,
         max_concurrent_activities=settings.max_concurrent_activities,
         graceful_shutdown_timeout=timedelta(seconds=settings.shutdown_grace),
         max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE,
         default_heartbeat_throttle_interval=HEARTBEAT_THROTTLE,
+        sticky_queue_schedule_to_start_timeout=STICKY_PATIENCE,
         workflow_failure_exception_types=list(FAILURES),
         # Without this one oversized update hangs its turn for minutes; every payload of ours is measured instead.
         disable_payload_error_limit=True,

@@ -40,6 +40,10 @@ class NoWorker(TurnError):
     """No worker polls the task queue: nothing will happen until one does."""
 
 
+class TurnSilent(TurnError):
+    """The turn did not answer a question in time, though a worker polls its queue."""
+
+
 class TurnExists(TurnError):
     """A turn of that id runs or has run; its message was not taken."""
 
@@ -87,11 +91,20 @@ class Turn:
             while True:
                 if await self._is_closed():
                     return await self.result()
-                output = await self._ask("get_output", GMIOutput)
+                output = await self._output_when_asked()
                 if output.is_final or output.tool_calls:
                     return output if output.tool_calls and not output.is_final else await self.result()
                 await asyncio.sleep(pause)
                 pause = min(pause * 1.5, LONGEST_POLL)
+
+    async def _output_when_asked(self) -> GMIOutput:
+        """The output now. A busy worker may take long to answer, so silence is only told when nobody polls."""
+        while True:
+            try:
+                output: GMIOutput = await self._ask("get_output", GMIOutput)
+            except TurnSilent:
+                continue
+            return output
 
     async def answer(
         self,

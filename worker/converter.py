@@ -50,16 +50,18 @@ class HostileJSONConverter(PydanticJSONPlainPayloadConverter):
         return Payload(metadata={"encoding": self.encoding.encode()}, data=data)
 
 
+# Made once: the SDK makes a converter for every activation, and each would build its type adapters anew.
+_CHAIN = tuple(
+    HostileJSONConverter() if isinstance(converter, JSONPlainPayloadConverter) else converter
+    for converter in DefaultPayloadConverter.default_encoding_payload_converters
+)
+
+
 class UntypedBytesConverter(CompositePayloadConverter):
     """The standard chain of encodings with our JSON in it, and unknown encodings of untyped input as `Undecodable`."""
 
     def __init__(self) -> None:
-        super().__init__(
-            *(
-                HostileJSONConverter() if isinstance(converter, JSONPlainPayloadConverter) else converter
-                for converter in DefaultPayloadConverter.default_encoding_payload_converters
-            )
-        )
+        super().__init__(*_CHAIN)
 
     def from_payloads(self, payloads: Any, type_hints: list[type] | None = None) -> list[Any]:
         """Decode each payload on its own, so that one strange encoding does not hide the others."""

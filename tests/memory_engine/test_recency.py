@@ -12,7 +12,7 @@ def test_the_last_used_comes_first_and_ties_keep_their_places() -> None:
         record.placed = placed
         order.add(record)
     assert list(order) == ["m1", "m0", "m2"]
-    assert list(order.oldest_first()) == ["m2", "m0", "m1"]
+    assert list(order.oldest_first()) == ["m0", "m2", "m1"]
     order.remove(records[1])
     assert list(order) == ["m0", "m2"]
     assert len(order) == 2

@@ -37,12 +37,12 @@ async def test_a_used_id_is_told_to_the_starter(harness: Harness) -> None:
     """Running or ended, the second message is not taken in silence."""
     await harness.work()
     harness.model.handler = lambda _: "ok"
-    turn = await harness.turns.start("Hi", turn_id="t1", conversationId="c1")
+    turn = await harness.turns.start("Hi", turn_id="used", conversationId="c-client")
     with pytest.raises(TurnExists):
-        await harness.turns.start("Again", turn_id="t1", conversationId="c1")
+        await harness.turns.start("Again", turn_id="used", conversationId="c-client")
     await turn.result()
     with pytest.raises(TurnExists):
-        await harness.turns.start("Again", turn_id="t1", conversationId="c1")
+        await harness.turns.start("Again", turn_id="used", conversationId="c-client")
 
 
 async def test_what_is_too_large_or_no_json_is_refused_before_it_is_sent(harness: Harness) -> None:

@@ -139,10 +139,10 @@ async def test_a_turn_id_that_ran_does_not_run_again(harness: Harness) -> None:
     """Under another workflow id too."""
     await harness.work()
     harness.model.handler = lambda _: "ok"
-    await (await harness.turns.start("Hi", conversationId="c1", turn_id="t1")).result()
+    await (await harness.turns.start("Hi", conversationId="c-ran", turn_id="ran")).result()
     handle = await harness.client.start_workflow(
         TURN_WORKFLOW,
-        {"content": "Hi", "conversationId": "c1", "interactionId": "t1"},
+        {"content": "Hi", "conversationId": "c-ran", "interactionId": "ran"},
         id=f"other-{harness.task_queue}",
         task_queue=harness.task_queue,
     )

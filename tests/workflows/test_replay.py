@@ -15,6 +15,7 @@ from temporalio.worker import Replayer
 from activities.conversation import GMIOutput
 from worker.build import FAILURES
 from worker.converter import data_converter
+from worker.runner import TurnRunner
 from workflows.names import TURN_WORKFLOW
 from workflows.turn import TurnWorkflow
 
@@ -25,6 +26,7 @@ def replayer(changed: type | None = None) -> Replayer:
     """A replayer with the worker's settings."""
     return Replayer(
         workflows=[changed or TurnWorkflow],
+        workflow_runner=TurnRunner(),
         data_converter=data_converter,
         workflow_failure_exception_types=list(FAILURES),
     )
