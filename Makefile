@@ -9,7 +9,7 @@ demo: $(INSTALLED) ## The whole path on embedded parts; KEEP=1 stops at the paus
 	@$(PYTHON) -m worker.demo $(if $(KEEP),--keep)
 
 test: $(INSTALLED) ## All tests; ARGS="tests/workflows -k pause" for some
-	$(PYTHON) -m pytest $(ARGS)
+	$(PYTHON) -m pytest -n auto --dist worksteal $(ARGS)
 
 check: $(INSTALLED) ## Format, lint, types
 	$(VENV)/bin/ruff format --check .

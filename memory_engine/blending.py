@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .index import LexicalIndex, Matches
+from .index import LexicalIndex
+from .matches import Matches
 
 NEIGHBOUR_WEIGHT = 0.4
 """How much of its score a hit gives to each turn beside it; half of that two places away."""

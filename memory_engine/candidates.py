@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Collection
+
+import numpy as np
 
 from .lossy import CANDIDATE_FLOOR, MAX_CANDIDATES
 from .records import Record
@@ -15,11 +18,18 @@ def recall_similar(store: MemoryStore, content: str, exclude: Collection[str] = 
     Over-inclusive by intent; whoever compares them decides. Superseded memories and the ids in `exclude` stay out.
     """
     exact = store.index.same_text(content)
-    matches = store.index.resembling(content, CANDIDATE_FLOOR)
-    shares = {
-        store.index.id_at(int(slot)): float(share) for slot, share in zip(matches.slots, matches.shared, strict=True)
-    }
-    ranked = sorted(shares, key=lambda memory_id: (-shares[memory_id], memory_id))
+    ranked = _nearest(store, content, MAX_CANDIDATES + len(exact) + len(exclude))
     wanted = (memory_id for memory_id in dict.fromkeys([*exact, *ranked]) if memory_id not in exclude)
     records = (record for memory_id in wanted if (record := store.get(memory_id)) and record.superseded_by is None)
     return [record for record, _ in zip(records, range(MAX_CANDIDATES), strict=False)]
+
+
+def _nearest(store: MemoryStore, content: str, most: int) -> list[str]:
+    matches = store.index.resembling(content, CANDIDATE_FLOOR)
+    slots, shares = matches.slots, matches.shared
+    if len(slots) > most:
+        threshold = np.partition(shares, len(shares) - most)[len(shares) - most]
+        near = shares >= threshold
+        slots, shares = slots[near], shares[near]
+    ids = ((store.index.id_at(slot), share) for slot, share in zip(slots.tolist(), shares.tolist(), strict=True))
+    return [memory_id for memory_id, _ in heapq.nsmallest(most, ids, key=lambda pair: (-pair[1], pair[0]))]

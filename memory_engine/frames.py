@@ -84,6 +84,7 @@ _IS = re.compile(
     rf"{_SUBJECT}\s+(?:is|are|was)\s+(?P<now>now\s+)?(?P<no>not\s+|no\s+longer\s+)?(?P<value>.+)$", re.IGNORECASE
 )
 _IS_UNSPACED = re.compile(r"(?P<subject>[^\s，,]{1,30}?)\s?(?:是|は)\s?(?P<value>.+)$")
+_CLUES = ("moved", "switched", "migrated", "changed", "runs", " is", " are", " was", "lives", "sits", "listens")
 
 
 @lru_cache(maxsize=4096)
@@ -109,11 +110,15 @@ def _personal(text: str) -> Frame | None:
 
 
 def _of_thing(text: str) -> Frame | None:
+    lowered = text.lower()
+    if not any(clue in lowered for clue in _CLUES):
+        # None of the patterns below can match; finding that out one by one takes most of the time of an import.
+        return None if text.isascii() else _unspaced(text)
     if match := _MOVED.match(text):
         return _moved(_subject(match["subject"]), match["verb"].lower(), match["origin"], _value(match["value"]))
     for relation, pattern in (("stack", _STACK), ("place", _PLACE), ("listens", _LISTENS)):
         if match := pattern.match(text):
-            is_changed = " now " in f"{text.lower()} "
+            is_changed = " now " in f"{lowered} "
             return Frame(_subject(match["subject"]), relation, _value(match["value"]), is_changed=is_changed)
     match = _IS.match(text)
     if match is not None:
@@ -126,8 +131,12 @@ def _of_thing(text: str) -> Frame | None:
             is_changed=tells_change,
             is_named=all(word[0].isupper() for word in match["subject"].split()),
         )
-    unspaced = None if text.isascii() else _IS_UNSPACED.match(text)
-    return Frame(_subject(unspaced["subject"]), "is", _value(unspaced["value"])) if unspaced else None
+    return None if text.isascii() else _unspaced(text)
+
+
+def _unspaced(text: str) -> Frame | None:
+    match = _IS_UNSPACED.match(text)
+    return Frame(_subject(match["subject"]), "is", _value(match["value"])) if match else None
 
 
 def _moved(subject: frozenset[str], verb: str, origin: str | None, value: str) -> Frame | None:

@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
-from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .frames import frame_of
 from .holders import Holders
-from .identifiers import identifier_keys
+from .index_keys import beside, keys_of, text_key
+from .matches import Matches
 from .postings import Postings, counted
 from .ranking import bm25_weights, inverse_document_frequency
 from .records import Record
 from .sessions import Sessions
 from .stems import stem
-from .text import normalise
-from .tokens import distinctive_tokens, label_of, without_label, words
+from .tokens import distinctive_tokens, without_label, words
 from .vectors import VectorIndex
 
 _DEAD_SHARE = 0.3
@@ -37,17 +36,6 @@ _NEWEST = 512
 
 
 _ARRAYS = ("_alive", "_hidden", "_lengths", "_stem_counts", "_distinct_counts", "created")
-
-
-class Matches:
-    """Slots that share a word with a query, with their scores, unordered; all arrays have the same length."""
-
-    __slots__ = ("scores", "shared", "slots")
-
-    def __init__(self, slots: NDArray[np.intp], scores: NDArray[np.float32], shared: NDArray[np.float32]) -> None:
-        self.slots = slots
-        self.scores = scores
-        self.shared = shared
 
 
 class LexicalIndex:
@@ -77,7 +65,7 @@ class LexicalIndex:
         slot = len(self._ids)
         self._make_room(slot)
         said = list(words(without_label(record.content)))
-        stems = counted(stem(word.folded) for word in (*said, *words(_beside(record))) if word.is_relevant)
+        stems = counted(stem(word.folded) for word in (*said, *words(beside(record))) if word.is_relevant)
         distinctive = {word.singular for word in said if word.is_distinctive}
         self._stems.add(slot, stems)
         self._distinctive.add(slot, dict.fromkeys(distinctive, 1))
@@ -93,7 +81,7 @@ class LexicalIndex:
         self._total_length += length
         self.sessions.add(record)
         self.vectors.add(record)
-        for key in _keys(record):
+        for key in keys_of(record):
             self._keyed.add(key, record.id)
 
     def remove(self, record: Record) -> None:
@@ -103,7 +91,7 @@ class LexicalIndex:
         self._total_length -= int(self._lengths[slot])
         self.sessions.remove(record.id)
         self.vectors.remove(record.id)
-        for key in _keys(record):
+        for key in keys_of(record):
             self._keyed.discard(key, record.id)
         dead = len(self._ids) - len(self._slot_of)
         if dead >= _FEWEST_DEAD and dead > len(self._ids) * _DEAD_SHARE:
@@ -138,7 +126,7 @@ class LexicalIndex:
 
     def same_text(self, content: str) -> list[str]:
         """Ids of the memories that are exact restatements of a text, oldest entry first."""
-        return list(self._keyed.of(_text_key(content)))
+        return list(self._keyed.of(text_key(content)))
 
     def with_identifiers(self, identifiers: Iterable[str]) -> dict[str, int]:
         """Ids of the memories that hold any of these case-folded identifiers, with the number they hold."""
@@ -149,19 +137,50 @@ class LexicalIndex:
         frame = frame_of(content)
         return self._keyed.count((f"@{key}" for key in sorted(frame.keys)), _NEWEST) if frame else {}
 
-    def rank(self, terms: Iterable[str], *, include_hidden: bool = False) -> Matches:
-        """BM25 over the stems; the sum is over `terms` in sorted order, so equal queries give equal bits."""
+    def rank(
+        self, terms: Iterable[str], wholes: Iterable[Iterable[str]] = (), *, include_hidden: bool = False
+    ) -> Matches:
+        """BM25 over the stems; the sum is over words in sorted order, so equal queries give equal bits.
+
+        Args:
+            terms: Words that count one by one.
+            wholes: Groups of words, such as the parts of a host name, that count only where all of a group occur.
+        """
         known = self._rare_enough(sorted({term for term in terms if term in self._stems}))
         scores, shared = self._blank(), self._blank()
-        mean_length = max(self._total_length / max(len(self._slot_of), 1), 1.0)
         for term in known:
-            slots = self._stems.slots(term)
-            frequency = int(np.count_nonzero(self._alive[slots]))
-            weight = inverse_document_frequency(len(self._slot_of), frequency)
-            saturated = bm25_weights(self._stems.counts(term), self._lengths[slots], mean_length)
-            scores[slots] += np.float32(weight) * saturated
-            shared[slots] += 1.0
-        return self._collect(scores, shared, include_hidden, self._stem_counts, len(known))
+            self._score(term, None, scores, shared)
+        whole_terms = 0
+        for whole in wholes:
+            group = sorted(set(whole) - set(known))
+            holders = self._holding_all(group)
+            if holders is not None:
+                whole_terms += len(group)
+                for term in group:
+                    self._score(term, holders, scores, shared)
+        return self._collect(scores, shared, include_hidden, self._stem_counts, len(known) + whole_terms)
+
+    def _score(
+        self, term: str, only: NDArray[np.bool_] | None, scores: NDArray[np.float32], shared: NDArray[np.float32]
+    ) -> None:
+        slots, counts = self._stems.slots(term), self._stems.counts(term)
+        weight = inverse_document_frequency(len(self._slot_of), int(np.count_nonzero(self._alive[slots])))
+        if only is not None:
+            chosen = only[slots]
+            slots, counts = slots[chosen], counts[chosen]
+        mean_length = max(self._total_length / max(len(self._slot_of), 1), 1.0)
+        scores[slots] += np.float32(weight) * bm25_weights(counts, self._lengths[slots], mean_length)
+        shared[slots] += 1.0
+
+    def _holding_all(self, group: list[str]) -> NDArray[np.bool_] | None:
+        """Which slots hold every word of a group; None if none does."""
+        if not group or not all(term in self._stems for term in group):
+            return None
+        held = np.zeros(len(self._ids), np.int16)
+        for term in group:
+            held[self._stems.slots(term)] += 1
+        every: NDArray[np.bool_] = held == len(group)
+        return every if every.any() else None
 
     def resembling(self, content: str, floor: float) -> Matches:
         """Memories whose distinctive words overlap with those of a text by at least `floor` of the smaller set."""
@@ -220,21 +239,3 @@ class LexicalIndex:
             held[: len(kept)] = held[kept]
         self._alive[: len(kept)] = True
         self._alive[len(kept) : used] = False
-
-
-def _beside(record: Record) -> str:
-    """What is ranked besides the statement itself: its label, its domains and its gist."""
-    return " ".join((label_of(record.content), *record.domains, record.gist or ""))
-
-
-def _keys(record: Record) -> set[str]:
-    keys = {f"#{identifier}" for identifier in identifier_keys(record.content)}
-    keys.add(_text_key(record.content))
-    frame = frame_of(record.content)
-    if frame is not None:
-        keys.update(f"@{key}" for key in frame.keys)
-    return keys
-
-
-def _text_key(content: str) -> str:
-    return "=" + blake2b(normalise(content).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -173,7 +173,7 @@ def _index_lines(store: MemoryStore, seen: set[str], printed: set[str], most: in
     count = 0
     for memory_id in store.hot:
         record = hot[memory_id]
-        if memory_id in seen or not record.is_injectable:
+        if memory_id in seen or record.quarantined or record.superseded_by is not None:
             continue
         if most is not None and count >= most:
             return

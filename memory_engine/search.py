@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 
 from .blending import with_meaning, with_neighbours
-from .identifiers import identifier_keys
-from .index import Matches
+from .identifiers import extract_identifiers, identifier_keys
 from .lossy import COLLAPSE_THRESHOLD, is_lossy_rewrite, similarity
+from .matches import Matches
 from .profile import Profile
 from .ranking import leading
 from .records import Record, SearchHit, item_of
@@ -27,6 +27,7 @@ DEFAULT_LIMIT = 8
 _COLLAPSE_ROOM = 4
 """How many more than the limit are ranked, since some collapse into others."""
 _MOST_NEAR = 100
+_MOST_WHOLES = 16
 _TIER_ORDER = {"L1": 0, "L0": 0, "L2": 1, "L3": 2}
 
 
@@ -91,15 +92,20 @@ def _by_rarity(store: MemoryStore, sought: _Sought) -> Iterator[tuple[Record, fl
     for record in named:
         yield record, _shared_stems(terms, record) or 1.0
     seen = {record.id for record in named}
-    matches = _matches(store, terms, sought)
+    matches = _matches(store, sought)
     for record in _ranked(store, matches, sought.wanted):
         if record.id not in seen:
             yield record, _shared_stems(terms, record)
 
 
-def _matches(store: MemoryStore, terms: set[str], sought: _Sought) -> Matches:
+def _matches(store: MemoryStore, sought: _Sought) -> Matches:
     index, hidden = store.index, sought.include_superseded
-    matches = index.rank(terms, include_hidden=hidden)
+    # "OPS-7777" is not answered by what is known about OPS-909: the parts of an identifier count together or not at all.
+    rest, wholes = sought.query, []
+    for identifier in extract_identifiers(sought.query):
+        rest = rest.replace(identifier, " ", 1)
+        wholes.append(set(ranking_terms(identifier)))
+    matches = index.rank(ranking_terms(rest), wholes[:_MOST_WHOLES], include_hidden=hidden)
     if sought.vector is not None:
         cosines = dict(index.vectors.nearest(sought.vector, max(_MOST_NEAR, 4 * sought.wanted)))
         matches = with_meaning(matches, index, cosines, include_hidden=hidden)

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 from .reports import MemoryInjectionEntry
 
-LOOK_AHEAD = 64
+LOOK_AHEAD = 32
 """How many lines that do not fit a stage are passed over before it ends."""
 
-_FIRST_STAGE = 32
+_FIRST_STAGE = 64
 _LAST_STAGE = 10_000_000
 
 
@@ -29,11 +30,11 @@ class Line:
     text: str
     quarters: int
     is_l0: bool = False
+    tokens: int = field(init=False)
+    """What the entry costs."""
 
-    @property
-    def tokens(self) -> int:
-        """What the entry costs."""
-        return self.entry.tokens
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tokens", self.entry.tokens)
 
 
 @dataclass(slots=True)
@@ -53,10 +54,9 @@ class Purse:
 
     def affords(self, line: Line, budget: int) -> bool:
         """Whether a line fits into `budget` on top of what was spent."""
-        tokens = line.entry.tokens
-        if self.tokens + tokens > budget:
+        if self.tokens + line.tokens > budget:
             return False
-        if line.is_l0 and self.l0_tokens + tokens > self.max_l0_tokens:
+        if line.is_l0 and self.l0_tokens + line.tokens > self.max_l0_tokens:
             return False
         heading = 0 if line.section in self.opened else self.heading_quarters[line.section]
         return self.quarters + heading + line.quarters <= budget * 4
@@ -77,12 +77,16 @@ def spend(lines: Iterable[Line], budget: int, purse: Purse) -> tuple[list[Line],
 
     `lines` is read only as far as needed.
     """
-    queue = _Queue(lines)
-    taken: list[tuple[int, Line]] = []
+    source = iter(lines)
+    read: list[Line] = []
+    waiting: list[int] = []
+    taken: list[int] = []
     for stage in _stages(budget):
-        if not _spend_stage(queue, stage, budget, purse, taken):
+        waiting, is_last = _spend_stage(source, read, waiting, taken, stage, budget, purse)
+        if is_last:
             break
-    return [line for _, line in sorted(taken, key=lambda pair: pair[0])], queue.has_more()
+    has_more = len(taken) < len(read) or next(source, None) is not None
+    return [read[place] for place in sorted(taken)], has_more
 
 
 def _stages(budget: int) -> Iterator[int]:
@@ -93,40 +97,37 @@ def _stages(budget: int) -> Iterator[int]:
     yield stage
 
 
-def _spend_stage(queue: _Queue, stage: int, budget: int, purse: Purse, taken: list[tuple[int, Line]]) -> bool:
-    missed = 0
-    for place, line in queue.waiting():
-        if not purse.affords(line, stage):
-            missed += 1
-            if missed >= LOOK_AHEAD:
-                break
-            continue
-        if not purse.affords(line, budget):
-            return False
-        purse.pay(line)
-        queue.take(place)
-        taken.append((place, line))
-    return True
+def _spend_stage(
+    source: Iterator[Line],
+    read: list[Line],
+    waiting: list[int],
+    taken: list[int],
+    stage: int,
+    budget: int,
+    purse: Purse,
+) -> tuple[list[int], bool]:
+    """Spends one stage on the lines that wait and then on unread ones; places are indices into `read`.
+
+    Returns the places that still wait, and whether the real budget ended the stage.
+    """
+    missed: list[int] = []
+    affords, in_stage = purse.affords, stage * 4
+    for at, place in enumerate(chain(waiting, _reading(source, read))):
+        line = read[place]
+        # The first test alone turns most lines away, and a plan asks it hundreds of times.
+        if purse.quarters + line.quarters > in_stage or not affords(line, stage):
+            missed.append(place)
+            if len(missed) >= LOOK_AHEAD:
+                return missed + waiting[at + 1 :], False
+        elif affords(line, budget):
+            purse.pay(line)
+            taken.append(place)
+        else:
+            return missed, True
+    return missed, False
 
 
-class _Queue:
-    """Lines in order, read from their source when first needed, passed over any number of times, taken once."""
-
-    def __init__(self, source: Iterable[Line]) -> None:
-        self._source = iter(source)
-        self._waiting: dict[int, Line] = {}
-        self._read = 0
-
-    def waiting(self) -> Iterator[tuple[int, Line]]:
-        yield from list(self._waiting.items())
-        for line in self._source:
-            place = self._read
-            self._read += 1
-            self._waiting[place] = line
-            yield place, line
-
-    def take(self, place: int) -> None:
-        del self._waiting[place]
-
-    def has_more(self) -> bool:
-        return bool(self._waiting) or next(self._source, None) is not None
+def _reading(source: Iterator[Line], read: list[Line]) -> Iterator[int]:
+    for line in source:
+        read.append(line)
+        yield len(read) - 1

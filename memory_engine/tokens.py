@@ -41,6 +41,7 @@ def _mark_class() -> str:
 
 _MARKS = _mark_class()
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]++(?:'[A-Za-z0-9]++)*+")
+_LONE_CAPITAL = re.compile(r"(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9])")
 _WORD = re.compile(rf"(?:[^\W_]|[{_MARKS}])++(?:['’ʼ](?:[^\W_]|[{_MARKS}])++)*+")
 _UNSPACED_RANGES = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -81,6 +82,9 @@ def words(value: str) -> Iterator[Word]:
     """The words of a text in order, those of unspaced scripts as pairs of characters."""
     text = fold_width(value[:SCAN_LIMIT])
     if text.isascii():
+        if _LONE_CAPITAL.search(text) is None:
+            yield from map(_word, _ASCII_WORD.findall(text))
+            return
         for match in _ASCII_WORD.finditer(text):
             yield _spaced_word(match.group(), text, match.start())
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import MutableSequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator
@@ -54,7 +55,7 @@ def plain(value: Any) -> Any:
         return _plain_model(value)
     if isinstance(value, dict):
         return {key: plain(member) for key, member in value.items()}
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, list | tuple | MutableSequence):
         return [plain(member) for member in value]
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
         return int(value)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from typing import Any
@@ -31,6 +32,7 @@ WORKFLOWS = [TurnWorkflow]
 # What our own mistakes raise. They fail a turn with a message; a nondeterminism error, which a fixed deploy heals, does not.
 FAILURES = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError, RecursionError)
 # Temporal sends a cancellation with the answer to a heartbeat, so the throttle bounds how long a cancel takes.
+STORE_THREADS = 32
 HEARTBEAT_THROTTLE = timedelta(seconds=1)
 # How long the server offers a task to the worker that has the turn in its cache, before any worker may take it: what a turn
 # waits after its worker was killed.
@@ -52,6 +54,8 @@ async def build_worker(
     stack: AsyncExitStack, client: Client, app: AgentApp, settings: Settings, secrets: Mapping[str, str]
 ) -> Worker:
     """A worker with everything it needs; the stack closes what was opened for it."""
+    # Store calls block in threads. The loop's own pool has a handful, and one conversation's queue would hold up all others.
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(STORE_THREADS, thread_name_prefix="store"))
     try:
         database = await asyncio.to_thread(open_database, settings.database_url)
     except ValueError as fault:

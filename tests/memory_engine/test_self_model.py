@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from memory_engine import CognitiveMemory
 from memory_engine.knowledge import ProprioceptiveSelfModel
 from memory_engine.self_model import domain_key, percent, record_outcome, weak_domains
 
@@ -68,3 +69,15 @@ def test_a_domain_without_a_name_is_refused() -> None:
 
 def test_half_a_percent_is_rounded_up() -> None:
     assert [percent(0.5), percent(0.125), percent(0.533)] == [50, 13, 53]
+
+
+def test_a_reset_takes_score_samples_and_guardrail_together() -> None:
+    engine = CognitiveMemory()
+    engine.record_domain_outcome("Database ", False, "slow query")
+    engine.record_domain_outcome("css", False)
+    assert engine.reset_domain("database")
+    assert list(engine.self_model.domains) == ["css"]
+    assert engine.self_model.active_domains == ["css"]
+    assert "database" not in engine.plan_injection().text
+    assert not engine.reset_domain("database")
+    assert engine.record_domain_outcome("database", True).reliability_score == 0.867

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from memory_engine import CognitiveMemory
 from memory_engine.knowledge import Claim, KnowledgeTension, Resolution
 from memory_engine.tensions import TensionBook, new_tension, tension_key
 from memory_engine.wire import TensionImpact
@@ -66,3 +67,22 @@ def test_the_book_keeps_copies() -> None:
     book.add(original)
     original.claim_a.statement = "changed"
     assert book.active()[0].claim_a.statement == "a"
+
+
+def test_the_pattern_of_a_resolution_can_become_a_memory() -> None:
+    engine = CognitiveMemory()
+    first = Claim(source="a", statement="the database is Postgres", timestamp=1)
+    second = Claim(source="b", statement="the database is MySQL", timestamp=2)
+    tension = new_tension(first, second, "medium", "Which?")
+    engine.add_tension(tension)
+    pattern = "Read DATABASE_URL to see which database is meant"
+    assert engine.resolve_tension(tension.id, "Ana", pattern, now=3, remember_pattern=True)
+    (hit,) = engine.search("which database")
+    assert (hit.item.content, hit.item.metadata.is_successful_strategy) == (pattern, True)
+    assert hit.item.metadata.domains == ["database"]
+    assert not engine.resolve_tension("nope", "Ana", pattern, remember_pattern=True)
+    assert engine.resolve_tension(tension.id, "Ben", "password is hunter2-xyz", now=4, remember_pattern=True)
+    assert len(engine) == 1
+    (kept,) = engine.tensions()
+    assert kept.resolution is not None
+    assert (kept.resolution.resolved_at, kept.resolution.resolved_by) == (3, "Ana")

@@ -223,7 +223,7 @@ async def test_two_hundred_answers_at_once(harness: Harness) -> None:
 
     async def send(place: int) -> None:
         body = {"toolCallId": ids[place], "output": place}
-        if place % 2:
+        if place % 10:
             await turn.handle.signal("handle_tool_result", body)
         else:
             await turn.handle.execute_update("handle_tool_result", body)
