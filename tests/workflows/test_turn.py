@@ -1,5 +1,8 @@
 """Whole turns on a real server: how they run and how they end."""
 
+import pytest
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
+
 from tests.support import Harness, event_types, events_of, external
 from worker.app import AgentApp, tool
 
@@ -60,3 +63,21 @@ async def test_worker_tools_run_while_the_turn_waits(harness: Harness) -> None:
     assert [call.name for call in output.tool_calls or ()] == ["lookup_order"]
     contents = [message["content"] for message in harness.model.requests[-1]["messages"] if message["role"] == "tool"]
     assert contents == ["yes", '{"order_id": "1042", "amount": 42.5}']
+
+
+@pytest.mark.filterwarnings("error:.*imported after initial workflow load.*:UserWarning")
+async def test_a_turn_runs_in_the_sdks_own_sandbox_too(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a tool, a pause and memory, nothing passed through by the runner, and no late import."""
+    monkeypatch.setattr("worker.build.TurnRunner", SandboxedWorkflowRunner)
+    await harness.work(AgentApp(tools=[lookup_order]), cached=False)
+    harness.model.call([("lookup_order", {"order_id": "1"}), ("search_memory", {"query": "host"}), ("approve", {})])
+    harness.model.say("Done.")
+
+    turn = await harness.turns.start("My staging host is blue-7.", externalTools=[external("approve")])
+    stop = await harness.pause(turn)
+    await turn.signal([{"toolCallId": (stop.tool_calls or ())[0].id, "output": "yes"}])
+    output = await turn.result()
+
+    assert output.response_text == "Done."
+    assert output.memory is not None
+    assert output.memory["learned"]["stored"] == 1
