@@ -181,6 +181,7 @@ pending = shown.PendingCall(
     state="answered",
     deadline=LATER,
     arguments_cut=True,
+    arguments_ref="c1/t1/3",
 )
 request = shown.PendingRequest(
     pause_id="t1/0",

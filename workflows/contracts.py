@@ -14,7 +14,10 @@ TurnPhase = Literal["starting", "running", "waiting", "closing", "completed", "f
 
 
 class PendingCall(Wire):
-    """One call of a pause. `kind` says what the host is asked for: to run it, or to approve that the worker runs it."""
+    """One call of a pause. `kind` says what the host is asked for: to run it, or to approve that the worker runs it.
+
+    With `arguments_cut` the arguments are {"preview": text}, and `arguments_ref` names the stored row that has them whole.
+    """
 
     id: str
     name: str
@@ -25,6 +28,7 @@ class PendingCall(Wire):
     state: SlotState = "open"
     deadline: datetime | None = None
     arguments_cut: bool = False
+    arguments_ref: str | None = None
 
     @model_serializer(mode="wrap")
     def _leave_out_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -155,7 +155,7 @@ class TurnState:
     def open_pause(self, reply: ModelReply, workflow_id: str, now: datetime) -> Pause:
         """The round's waiting calls become a pause."""
         deadline = now + parse_duration(self.given.pause.timeout)
-        calls = [_pending_call(planned, now) for planned in self.waiting]
+        calls = [_pending_call(planned, f"{self.key}/{reply.row}", now) for planned in self.waiting]
         pause = Pause.of(f"{self.turn_id}/{self.progress.model_calls - 1}", calls, deadline)
         asked = {call.id for call in calls}
         self.inbox.open(pause, {planned.call.id for planned in self.round} - asked)
@@ -262,7 +262,7 @@ class TurnState:
         )
 
 
-def _pending_call(planned: PlannedCall, now: datetime) -> PendingCall:
+def _pending_call(planned: PlannedCall, row: str, now: datetime) -> PendingCall:
     disposition, call = planned.disposition, planned.call
     assert isinstance(disposition, Wait)
     external = disposition.external
@@ -272,6 +272,7 @@ def _pending_call(planned: PlannedCall, now: datetime) -> PendingCall:
         name=call.name,
         arguments=call.arguments,
         arguments_cut=call.arguments_cut,
+        arguments_ref=row if call.arguments_cut else None,
         kind="external" if external else "approval",
         input_schema=external.input_schema if external else disposition.facts.input_schema,
         output_schema=external.output_schema if external else None,
