@@ -74,7 +74,7 @@ class TurnState:
         """The state of a turn that has not begun."""
         turn_id = given.interaction_id or workflow_id
         conversation_id = given.conversation_id or workflow_id
-        key = workflow_id if turn_id == workflow_id else f"{conversation_id}/{turn_id}"
+        key = turn_key(conversation_id, turn_id, workflow_id)
         return cls(given, turn_id, key, conversation_id, Inbox(owner=given.user_id), Transcript(turn_id))
 
     @property
@@ -260,6 +260,17 @@ class TurnState:
             memory=self.begun.memory.model_dump(by_alias=True, exclude_none=True) if self.begun else None,
             rejected_answers=self.inbox.rejected_count,
         )
+
+
+def turn_key(conversation_id: str, turn_id: str, workflow_id: str) -> str:
+    """What the store calls a turn: different for different turns, whatever characters their ids have."""
+    if turn_id == workflow_id:
+        return _without_slash(workflow_id)
+    return f"{_without_slash(conversation_id)}/{turn_id}"
+
+
+def _without_slash(name: str) -> str:
+    return name.replace("%", "%25").replace("/", "%2F")
 
 
 def _pending_call(planned: PlannedCall, row: str, now: datetime) -> PendingCall:

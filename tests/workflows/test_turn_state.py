@@ -25,7 +25,7 @@ from tests.workflows.strategies import (
 )
 from workflows.contracts import TurnPhase
 from workflows.pause import FILL_MESSAGES, FillReason
-from workflows.turn_state import GMI_STATES, OVER, TurnState
+from workflows.turn_state import GMI_STATES, OVER, TurnState, turn_key
 
 ROUND = (
     requested("c1", "lookup", WORKER),
@@ -309,3 +309,16 @@ def test_the_turns_own_deadline_passes_at_its_instant() -> None:
     assert not state.deadline_passed(NOW - timedelta(microseconds=1))
     assert state.deadline_passed(NOW)
     assert not turn_state().deadline_passed(NOW)
+
+
+def test_no_two_turns_have_one_key() -> None:
+    """Whatever slashes stand in conversation, turn and workflow ids."""
+    turns = [
+        ("a", "b/c", "w"),
+        ("a/b", "c", "w"),
+        ("a%2Fb", "c", "w"),
+        ("x", "a/b/c", "a/b/c"),
+        ("x", "a%2Fb/c", "a%2Fb/c"),
+    ]
+
+    assert len({turn_key(*turn) for turn in turns}) == len(turns)
