@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import shutil
 import signal
 import socket
 import sys
@@ -77,3 +78,4 @@ async def test_it_can_be_left_at_the_pause() -> None:
         for process in processes:
             process.send_signal(signal.SIGTERM)
         psutil.wait_procs(processes, timeout=20)
+        shutil.rmtree(ending[3])
