@@ -151,7 +151,8 @@ class ModelActivities:
             return _Reading(turn, persona, [], rows, reply)
         # The store counts whole turns with everything in them; long results are shortened only once they are read.
         chars = persona.history_tokens * BYTES_PER_TOKEN * HISTORY_READ
-        history = self._store.history(turn.conversation_id, turn.position, HISTORY_MESSAGES, chars)
+        is_first = turn.position == 0
+        history = [] if is_first else self._store.history(turn.conversation_id, turn.position, HISTORY_MESSAGES, chars)
         return _Reading(turn, persona, history, rows, None)
 
     def _keep(self, request: ModelRequest, message: AssistantMessage) -> AssistantMessage:

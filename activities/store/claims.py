@@ -163,7 +163,7 @@ def _check_free(connection: Connection, begin: BeginTurn) -> None:
 def _open(connection: Connection, begin: BeginTurn, owner: _Owner, persona_id: str, position: int) -> Claimed:
     connection.execute(_USED, {"conversation_id": begin.conversation_id, "next": position + 1, "now": begin.now_ms})
     connection.execute(_NEW_TURN, _turn_values(begin, owner, persona_id, position))
-    _put_question(connection, begin)
+    message_rows.begin(connection, begin.turn_id, UserMessage(content=begin.input.content))
     return Claimed(position=position, rows=1, resumed=False, plan=None)
 
 

@@ -55,6 +55,12 @@ def read(connection: Connection, turn_id: str, upto: int | None) -> list[PlacedM
     return [(row, to_message(body)) for row, body in found]
 
 
+def begin(connection: Connection, turn_id: str, message: Message) -> None:
+    """Write row 0 of a turn that has no rows."""
+    row = {"turn_id": turn_id, "row": 0, "role": message.role, "body": to_text(message)}
+    connection.execute(_INSERT, row)
+
+
 def put(connection: Connection, turn_id: str, placed: Iterable[PlacedMessage]) -> int:
     """Write rows and say how many stand then. The same message again has no effect.
 
@@ -91,6 +97,8 @@ def put(connection: Connection, turn_id: str, placed: Iterable[PlacedMessage]) -
 def put_missing(connection: Connection, turn_id: str, placed: Iterable[PlacedMessage]) -> None:
     """Write the rows that do not stand yet. What stands is left: an activity may have been faster than its workflow."""
     wanted = dict(placed)
+    if not wanted:
+        return
     standing = _standing(connection, turn_id, min(wanted, default=0), max(wanted, default=0))
     put(connection, turn_id, [(row, message) for row, message in wanted.items() if row not in standing])
 

@@ -28,7 +28,7 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class StoredTurn:
-    """One turn of the ledger. `output` and `usage` are set once it is closed by its own workflow."""
+    """One turn of the ledger. `output` and `usage` are set once it is closed by its own workflow; few readers need them."""
 
     id: str
     conversation_id: str
@@ -43,10 +43,20 @@ class StoredTurn:
     input: TurnInput
     memory_text: str | None
     plan: MemoryPlan | None
-    output: GMIOutput | None
-    usage: CostAggregator | None
+    output_json: str | None
+    usage_json: str | None
     created_ms: int
     ended_ms: int | None
+
+    @property
+    def output(self) -> GMIOutput | None:
+        """How the turn ended."""
+        return GMIOutput.model_validate_json(self.output_json) if self.output_json else None
+
+    @property
+    def usage(self) -> CostAggregator | None:
+        """What the turn used."""
+        return CostAggregator.model_validate_json(self.usage_json) if self.usage_json else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Row, bindparam, select, update
 
 from activities.contracts import BeginTurn, CommitTurn, MemoryPlan, TurnCommitted
-from activities.conversation import CostAggregator, GMIOutput, Message, ToolCallResult
+from activities.conversation import Message, ToolCallResult
 from activities.store import claims, closing, message_rows, tool_runs
 from activities.store.bodies import to_text
 from activities.store.database import Database
@@ -157,8 +157,8 @@ def _stored_turn(row: Row[Any]) -> StoredTurn:
         input=TurnInput.model_validate_json(row.input),
         memory_text=row.memory_text,
         plan=MemoryPlan.model_validate_json(row.memory_plan) if row.memory_plan else None,
-        output=GMIOutput.model_validate_json(row.output) if row.output else None,
-        usage=CostAggregator.model_validate_json(row.usage) if row.usage else None,
+        output_json=row.output,
+        usage_json=row.usage,
         created_ms=row.created_ms,
         ended_ms=row.ended_ms,
     )
