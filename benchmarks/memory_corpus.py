@@ -4,13 +4,9 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_HEADS = tuple(
-    "depl stag mig cach que rout ledg tok bil ship sens mod graph pip test doc vault mail theme user".split(" ")
-)
-_TAILS = tuple(
-    "oy ing rate er ue or ment ion s able ist ure ent al ic ive age ory ant ow et ix a o um is us en ar ly".split(" ")
-)
-_WORDS = [head + tail for head in _HEADS for tail in _TAILS]
+_HEADS = "depl stag mig cach que rout ledg tok bil ship sens mod graph pip test doc vault mail theme user"
+_TAILS = "oy ing rate er ue or ment ion s able ist ure ent al ic ive age ory ant ow et ix a o um is us en ar ly"
+_WORDS = [head + tail for head in _HEADS.split() for tail in _TAILS.split()]
 _NAMES = ("Ana", "Mia", "Ren", "Harbor", "Atlas", "Orion", "Kestrel", "Juniper", "Delta")
 
 

@@ -26,6 +26,8 @@ PATIENCE_S = 900
 SLOW_ABOVE = {"mem0": 1_000, "memory_engine, ranking=overlap": 10_000}
 """Rows up to which a peer is measured, where more would take an hour."""
 
+_AFTER = {"bm25s": "after building anew", "rank-bm25": "after building anew", "tantivy": "after a commit"}
+
 
 def main() -> None:
     """Prints one table a size; with `--one`, the figures of one peer as JSON."""
@@ -79,8 +81,8 @@ def _measured(name: str, size: int) -> list[str]:
         lambda at: ranker.search(asked[at % len(asked)], 8), 60 if size > 1_000 else 150, every_thread=True
     )
     added = spent(lambda at: ranker.add(extra[at]), 9 if size > 1_000 else 30, every_thread=True)
-    is_found = "x1" in ranker.search("kumquat1", 8)
-    visible = ("at once" if is_found else "no") + _how_added(name)
+    is_found = "x1" in ranker.search(extra[1].text, 8)
+    visible = _AFTER.get(name, "at once") if is_found else "no"
     return [
         f"{built:.2f} s",
         f"{grown / 1e6:.0f} MB",
@@ -90,10 +92,6 @@ def _measured(name: str, size: int) -> list[str]:
         f"{searched.low:.3f} to {searched.high:.3f}",
         visible,
     ]
-
-
-def _how_added(name: str) -> str:
-    return {"bm25s": ", by building anew", "rank-bm25": ", by building anew", "tantivy": ", by a commit"}.get(name, "")
 
 
 if __name__ == "__main__":

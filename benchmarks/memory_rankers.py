@@ -14,6 +14,7 @@ import re
 import sqlite3
 import tempfile
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any, Protocol
 from zlib import crc32
 
@@ -69,9 +70,7 @@ class Bm25s:
     """bm25s with its own tokenizer and English stop words. It has no way to add a row: it is built again."""
 
     def __init__(self) -> None:
-        import bm25s
-
-        self._bm25s, self._rows = bm25s, list[Row]()
+        self._bm25s, self._rows = import_module("bm25s"), list[Row]()
 
     def build(self, rows: Sequence[Row]) -> None:
         self._rows = list(rows)
@@ -92,9 +91,7 @@ class RankBm25:
     """rank-bm25's Okapi over lower-cased words. It is built again for each new row."""
 
     def __init__(self) -> None:
-        import rank_bm25
-
-        self._make, self._rows = rank_bm25.BM25Okapi, list[Row]()
+        self._make, self._rows = import_module("rank_bm25").BM25Okapi, list[Row]()
 
     def build(self, rows: Sequence[Row]) -> None:
         self._rows = list(rows)
@@ -113,13 +110,11 @@ class Tantivy:
     """tantivy in memory with its English stemmer; a row is found after a commit and a reload."""
 
     def __init__(self) -> None:
-        import tantivy
-
-        self._tantivy = tantivy
-        builder = tantivy.SchemaBuilder()
+        self._tantivy = import_module("tantivy")
+        builder = self._tantivy.SchemaBuilder()
         builder.add_text_field("id", stored=True, tokenizer_name="raw")
         builder.add_text_field("text", stored=False, tokenizer_name="en_stem")
-        self._index = tantivy.Index(builder.build())
+        self._index = self._tantivy.Index(builder.build())
 
     def build(self, rows: Sequence[Row]) -> None:
         writer = self._index.writer(50_000_000, 1)
@@ -164,9 +159,8 @@ class LangGraph:
     """langgraph's InMemoryStore with an index over the text."""
 
     def __init__(self) -> None:
-        from langgraph.store.memory import InMemoryStore
-
-        self._store = InMemoryStore(index={"dims": DIMENSIONS, "embed": hashed, "fields": ["text"]})
+        store = import_module("langgraph.store.memory")
+        self._store = store.InMemoryStore(index={"dims": DIMENSIONS, "embed": hashed, "fields": ["text"]})
 
     def build(self, rows: Sequence[Row]) -> None:
         for row in rows:
@@ -184,9 +178,7 @@ class Chroma:
 
     def __init__(self) -> None:
         os.environ["ANONYMIZED_TELEMETRY"] = "False"
-        import chromadb
-
-        self._rows = chromadb.EphemeralClient().create_collection("memories", embedding_function=None)
+        self._rows = import_module("chromadb").EphemeralClient().create_collection("memories", embedding_function=None)
 
     def build(self, rows: Sequence[Row]) -> None:
         for start in range(0, len(rows), 1_000):
@@ -216,15 +208,15 @@ class Mem0:
 
     def __init__(self) -> None:
         os.environ |= {"MEM0_TELEMETRY": "False", "OPENAI_API_KEY": "none", "MEM0_DIR": tempfile.mkdtemp()}
-        from mem0 import Memory
-
         store = {
             "collection_name": "m",
             "path": tempfile.mkdtemp(),
             "embedding_model_dims": DIMENSIONS,
             "on_disk": False,
         }
-        self._memory = Memory.from_config({"vector_store": {"provider": "qdrant", "config": store}})
+        self._memory = import_module("mem0").Memory.from_config(
+            {"vector_store": {"provider": "qdrant", "config": store}}
+        )
         self._memory.embedding_model = _Mem0Embedder()
 
     def build(self, rows: Sequence[Row]) -> None:

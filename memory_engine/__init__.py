@@ -113,6 +113,7 @@ from .state import LoadReport
 from .tensions import new_tension, tension_key
 from .text import normalise
 from .tokens import distinctive_tokens, overlap_score, relevance_tokens
+from .vectors import Embedder
 from .wire import (
     CognitiveMemoryTier,
     ExtractorMode,
@@ -165,6 +166,7 @@ __all__ = [
     "DeterministicMemory",
     "DomainCapability",
     "DomainOutcomeRequest",
+    "Embedder",
     "Extract",
     "Extracted",
     "ExtractedMemory",

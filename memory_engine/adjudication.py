@@ -57,6 +57,8 @@ def _standing_targets(lesson: Lesson, ruling: Ruling) -> list[Record]:
 
 
 def _merge(lesson: Lesson, statement: Statement, content: str, survivor: Record, proposal: str | None) -> Outcome:
+    if proposal is not None and len(proposal) > lesson.longest:
+        return Outcome(is_settled=False, reason=f"kept beside {survivor.id}; the merged text is too long")
     text = merged_text(survivor.content, content, proposal)
     if isinstance(text, Refused):
         return Outcome(is_settled=False, reason=f"kept beside {survivor.id}; {text.reason}")
@@ -79,7 +81,8 @@ def _merge(lesson: Lesson, statement: Statement, content: str, survivor: Record,
 
 
 def _replace(lesson: Lesson, statement: Statement, content: str, targets: list[Record], ruling: Ruling) -> Outcome:
-    text = replacing_text(content, ruling.verdict.content)
+    proposal = ruling.verdict.content
+    text = replacing_text(content, proposal if proposal and len(proposal) <= lesson.longest else None)
     if text != content and lesson.refusal(text):
         text = content
     is_named = bool(ruling.verdict.target_ids)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable
+from contextlib import suppress
+from contextvars import copy_context
+from threading import Thread
 
 from .asks import Arbitrate, Ask, Extract, Reconcile
 from .options import CognitiveMemoryOptions
@@ -51,13 +54,34 @@ def _argument(ask: Ask) -> object:
 
 
 async def _within(seconds: float, callback: Callable[..., object], argument: object) -> object:
-    # A blocking callback runs in a thread: it cannot be stopped there, but nobody waits for it any longer.
     async with asyncio.timeout(seconds):
         if inspect.iscoroutinefunction(callback) or inspect.iscoroutinefunction(type(callback).__call__):
             answer = callback(argument)
         else:
-            answer = await asyncio.to_thread(callback, argument)
+            answer = await _in_thread(callback, argument)
         return await answer if inspect.isawaitable(answer) else answer
+
+
+async def _in_thread(callback: Callable[..., object], argument: object) -> object:
+    # A thread cannot be stopped. One of our own may at least be left behind; the loop waits for those of its pool at its end.
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[object] = loop.create_future()
+
+    def deliver(settle: Callable[..., None], value: object) -> None:
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any longer
+            loop.call_soon_threadsafe(lambda: None if outcome.done() else settle(value))
+
+    def run() -> None:
+        try:
+            answer = callback(argument)
+        except Exception as failure:
+            is_refused = isinstance(failure, StopIteration)  # a future does not take it
+            deliver(outcome.set_exception, RuntimeError(repr(failure)) if is_refused else failure)
+        else:
+            deliver(outcome.set_result, answer)
+
+    Thread(target=copy_context().run, args=(run,), daemon=True).start()
+    return await outcome
 
 
 def _told(failure: Exception, seconds: float) -> str:

@@ -18,6 +18,7 @@ MOST_TENSIONS = 6
 """At most so many contradictions are taken from one answer."""
 
 _LONGEST_CLAIM = 600
+_LONGEST_QUESTION = 500
 
 
 def raise_tensions(state: State, detected: Iterable[DetectedTension], said: str, now: int) -> tuple[int, list[str]]:
@@ -31,7 +32,7 @@ def raise_tensions(state: State, detected: Iterable[DetectedTension], said: str,
             problems.append(f"more than {MOST_TENSIONS} contradictions")
             break
         first, second = (_claim(state, text, said, now) for text in (seen.claim_a, seen.claim_b))
-        question = without_lone_surrogates(seen.actionable_question).strip()
+        question = clip(without_lone_surrogates(seen.actionable_question).strip(), _LONGEST_QUESTION)
         if isinstance(first, str) or isinstance(second, str):
             problems.append(f"contradiction {at + 1} left out: {first if isinstance(first, str) else second}")
         elif normalise(first.statement) == normalise(second.statement):
@@ -39,7 +40,7 @@ def raise_tensions(state: State, detected: Iterable[DetectedTension], said: str,
         elif has_secret(question) or screen_injection(question):
             problems.append(f"contradiction {at + 1} left out: its question is not fit to be shown")
         else:
-            new += state.tensions.add(new_tension(first, second, seen.impact, clip(question, 500)))
+            new += state.tensions.add(new_tension(first, second, seen.impact, question))
     state.stats.tensions_detected += new
     return new, problems
 

@@ -26,7 +26,7 @@ _SINGLE_VALUED = vocabulary(
 )
 _KIND_AND_NUMBER = re.compile(r"(?<![\w.])(?P<kind>[^\W\d_]{3,20})\s+#?v?(?P<number>\d[\w.:-]*)")
 _NUMBER = re.compile(r"\d")
-_CLAUSE = re.compile(r"\s*[,;]\s+(?:and\s+)?")
+_CLAUSE = re.compile(r"[,;]\s++(?:and\s++)?")
 _SEVERAL = re.compile(r"[,;]\s|\b(?:and|but)\b")
 _MOVABLE = frozenset({"stack", "place", "listens", "moved", "is"})
 _MOST_WORDS = 6

@@ -10,6 +10,9 @@ from .self_model import domain_key, record_outcome
 from .state import State
 from .tensions import new_tension
 
+_LONGEST_DOMAIN = 100
+_LONGEST_PATTERN = 500
+
 
 def apply_evaluation(
     state: State, evaluation: ArbiterEvaluationResult, now: int, keep: AbstractSet[str] = frozenset()
@@ -35,6 +38,14 @@ def apply_evaluation(
     return promoted
 
 
+def unknown_ids(state: State, evaluation: ArbiterEvaluationResult) -> list[str]:
+    """Ids that an evaluation names and no memory has, each once."""
+    named = [move.memory_id for move in evaluation.promotions]
+    named += [move.memory_id for move in evaluation.demotions]
+    named += [move.memory_id for move in evaluation.pins]
+    return list(dict.fromkeys(memory_id for memory_id in named if memory_id not in state.store))
+
+
 def _promote(state: State, memory_id: str, now: int) -> bool:
     record = state.store.get(memory_id)
     if record is None or record.tier not in ("L2", "L3") or not record.is_injectable:
@@ -51,5 +62,6 @@ def _add_tension(state: State, seen: DetectedTension, now: int) -> None:
 
 
 def _update_self_model(state: State, update: SelfModelUpdate) -> None:
-    if update.success is not None and domain_key(update.domain):
-        record_outcome(state.self_model, update.domain, update.success, update.failure_pattern_observed)
+    domain, pattern = update.domain[:_LONGEST_DOMAIN], update.failure_pattern_observed
+    if update.success is not None and domain_key(domain):
+        record_outcome(state.self_model, domain, update.success, pattern[:_LONGEST_PATTERN] if pattern else None)

@@ -23,9 +23,8 @@ from .reports import PostTurnResult
 from .self_model import record_outcome, reset_domain
 from .snapshot import CognitiveMemoryStateSnapshot, validated
 from .state import LoadReport, loaded
-from .text import SCAN_LIMIT
 from .turns import Turn, remember, remember_strategy
-from .vectors import embedded
+from .vectors import give_vectors
 from .view import MemoryView
 from .wire import MemoryTier
 
@@ -239,16 +238,7 @@ class CognitiveMemory(MemoryView):
         Returns how many got one; call it again until it returns 0. Whatever the embedder raises passes through.
         """
         embedder = self.options.embedder
-        rows = list(self._state.store.all_rows())
-        if embedder is None or not rows:
+        if embedder is None:
             return 0
-        if self.embedding_size is None:
-            self.embedding_size = embedded(embedder, [rows[0].content[:SCAN_LIMIT]]).shape[1]
-        pending = [record for record in rows if len(record.embedding or ()) != self.embedding_size][: max(most, 0)]
-        if not pending:
-            return 0
-        vectors = embedded(embedder, [record.content[:SCAN_LIMIT] for record in pending])
-        self.embedding_size = vectors.shape[1]
-        for record, vector in zip(pending, vectors, strict=True):
-            self._state.store.embed(record, [float(number) for number in vector])
-        return len(pending)
+        made, self.embedding_size = give_vectors(self._state.store, embedder, self.embedding_size, most)
+        return made

@@ -33,6 +33,7 @@ MAX_RULE_MEMORIES = 6
 _LONGEST_MESSAGE = 200_000
 _MOST_SENTENCES = 10_000
 _LONGEST_SENTENCE = 600
+_TOO_LONG = f"longer than {_LONGEST_SENTENCE} characters"
 _LONGEST_CONTENT = 300
 _SHORTEST_QUARTERS = 8
 
@@ -104,6 +105,8 @@ def read_message(user_message: str, *, allow_secrets: bool = False, profile: Pro
             reading.question_count += 1
         elif reason := _refusal(sentence, allow_secrets):
             _turn_down(reading, sentence, reason)
+            if reason == _TOO_LONG and not is_foreign(sentence) and not is_supposed(sentence):
+                reading.stated.append(sentence)
         elif not is_foreign(sentence):
             if not is_supposed(sentence):
                 reading.stated.append(sentence)
@@ -137,14 +140,14 @@ def _refusal(sentence: str, allow_secrets: bool) -> str | None:
     if not allow_secrets and has_secret(sentence):
         return "holds a secret"
     if len(sentence) > _LONGEST_SENTENCE:
-        return f"longer than {_LONGEST_SENTENCE} characters"
+        return _TOO_LONG
     return interaction_reason(sentence)
 
 
 def _turn_down(reading: Reading, sentence: str, reason: str) -> None:
     if reason.endswith("acknowledgement") or len(reading.rejected) >= 4 * MAX_RULE_MEMORIES:
         return
-    content = REDACTED if has_secret(sentence) else clip(sentence, 200)
+    content = REDACTED if has_secret(sentence[:_LONGEST_SENTENCE]) else clip(sentence, 200)
     reading.rejected.append(RejectedStatement(content=content, reason=reason))
 
 

@@ -9,7 +9,7 @@ from .profile import Profile
 from .reports import FastGateResult
 from .text import SCAN_LIMIT, fold_apostrophes
 
-_CAUTION = "The message below may correct something established earlier. Check remembered facts against it before use."
+CAUTION = "The message below may correct something established earlier. Check remembered facts against it before use."
 _END_LENGTH = 4_000
 
 _CHANGED = "switched|changed|moved|migrated|replaced"
@@ -59,10 +59,15 @@ def run_fast_gate(message: str, profile: Profile = Profile.V1) -> FastGateResult
     if not message.strip():
         return FastGateResult(action="proceed")
     domains = extract_domains(message, profile)
-    matched = correction_in(message) if profile is Profile.V1 else _correction_ts(message)
+    matched = matched_correction(message, profile)
     if matched is None:
         return FastGateResult(action="proceed", detected_domains=domains)
-    return FastGateResult(action="inject_caution", caution_note=_CAUTION, detected_domains=domains, matched=matched)
+    return FastGateResult(action="inject_caution", caution_note=CAUTION, detected_domains=domains, matched=matched)
+
+
+def matched_correction(message: str, profile: Profile) -> str | None:
+    """The piece of a message that calls for caution, under the rules of a profile."""
+    return correction_in(message) if profile is Profile.V1 else _correction_ts(message)
 
 
 def correction_in(message: str) -> str | None:

@@ -21,7 +21,6 @@ from .postings import Postings, counted
 from .ranking import bm25_weights, inverse_document_frequency
 from .records import Record
 from .sessions import Sessions
-from .stems import stem
 from .tokens import distinctive_tokens, without_label, words
 from .vectors import VectorIndex
 
@@ -65,11 +64,12 @@ class LexicalIndex:
         slot = len(self._ids)
         self._make_room(slot)
         said = list(words(without_label(record.content)))
-        stems = counted(stem(word.folded) for word in (*said, *words(beside(record))) if word.is_relevant)
+        ranked = [word.stem for word in (*said, *words(beside(record))) if word.is_relevant]
+        stems = counted(ranked)
         distinctive = {word.singular for word in said if word.is_distinctive}
         self._stems.add(slot, stems)
         self._distinctive.add(slot, dict.fromkeys(distinctive, 1))
-        length = sum(stems.values())
+        length = len(ranked)
         self._ids.append(record.id)
         self._slot_of[record.id] = slot
         self._alive[slot] = True

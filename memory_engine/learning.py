@@ -20,7 +20,7 @@ from .reports import LearnedAction, LearnedFact, PostTurnResult, RejectedStateme
 from .rulings import Ruling
 from .screening import screen_injection
 from .secrecy import REDACTED, has_secret
-from .statements import Statement
+from .statements import LONGEST_CONTENT, Statement
 from .store import TIERS, MemoryStore
 from .tensions import TensionBook, impact_of, new_tension, question_between
 from .text import clip, without_lone_surrogates
@@ -28,9 +28,10 @@ from .wire import MemoryTier
 
 SHORTEST_QUARTERS = 8
 """Eight ASCII characters, or two Chinese ones, which say as much."""
-LONGEST_CONTENT = 600
 
 _MOST_RIVALS = 64
+_MOST_SHOWN = 600
+"""What is repeated of a refused statement is a third of what is searched for a secret, so that none is cut in half."""
 
 
 @dataclass(slots=True)
@@ -71,7 +72,7 @@ class Lesson:
 
     def reject(self, content: str, reason: str) -> None:
         """Notes that a statement is not kept; a secret in it is not repeated."""
-        shown = REDACTED if has_secret(content) else clip(content, 200)
+        shown = REDACTED if has_secret(content[:_MOST_SHOWN]) else clip(content, _MOST_SHOWN // 3)
         self.result.rejected.append(RejectedStatement(content=shown, reason=reason))
         self.note(shown, "rejected", reason=reason)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from pydantic import ValidationError
@@ -13,42 +14,67 @@ LEDGER_SIZE = 256
 
 
 class TurnLedger:
-    """Turn id to recorded result; the oldest of more than 256 is dropped."""
+    """Turn id to recorded result; the oldest of more than 256 is dropped.
+
+    Results are kept as JSON text: every snapshot carries all of them, and text is copied and written for nothing.
+    """
 
     def __init__(self, recorded: object = None) -> None:
-        self._results: dict[str, dict[str, Any]] = {}
+        self._results: dict[str, str] = {}
         if isinstance(recorded, dict):
-            self._results = {turn_id: result for turn_id, result in recorded.items() if isinstance(result, dict)}
+            self._results = {turn_id: text for turn_id, result in recorded.items() if (text := _as_text(result))}
 
     def __len__(self) -> int:
         return len(self._results)
 
     def recorded(self, turn_id: str) -> PostTurnResult | None:
         """The result of a turn that was learned before; None for one that was not, or whose record was damaged."""
-        result = self._results.get(turn_id)
-        if result is None:
+        text = self._results.get(turn_id)
+        if text is None:
             return None
         try:
-            return PostTurnResult.model_validate(result)
-        except ValidationError:
+            return PostTurnResult.model_validate(json.loads(text))
+        except (ValidationError, ValueError):
             return None
 
     def record(self, turn_id: str, result: PostTurnResult) -> None:
         """Keeps a result."""
-        self._results[turn_id] = plain(result)
+        self._results[turn_id] = _written(plain(result))
         while len(self._results) > LEDGER_SIZE:
             del self._results[next(iter(self._results))]
 
     def forget(self, memory_id: str) -> None:
         """Takes the words of a removed memory out of all results, so that nothing of it is left."""
-        for result in self._results.values():
-            for key in ("stored", "mergedInto", "facts"):
-                if key in result:
-                    result[key] = [member for member in result[key] if not _is_about(member, memory_id)]
+        about = json.dumps(memory_id)
+        for turn_id, text in self._results.items():
+            if about in text:
+                self._results[turn_id] = _without(text, memory_id)
 
-    def dumped(self) -> dict[str, dict[str, Any]]:
-        """The JSON value a snapshot carries; shared with the ledger, to be copied by whoever keeps it."""
-        return self._results
+    def dumped(self) -> dict[str, str]:
+        """What a snapshot carries: the results' JSON text by turn id."""
+        return dict(self._results)
+
+
+def _as_text(recorded: object) -> str | None:
+    """A recorded result as text; earlier snapshots have it as an object."""
+    if isinstance(recorded, dict):
+        return _written(recorded)
+    return recorded if isinstance(recorded, str) else None
+
+
+def _written(result: dict[str, Any]) -> str:
+    return json.dumps(result, separators=(",", ":"))
+
+
+def _without(text: str, memory_id: str) -> str:
+    try:
+        result = json.loads(text)
+    except ValueError:
+        return "{}"
+    for key in ("stored", "mergedInto", "facts"):
+        if key in result:
+            result[key] = [member for member in result[key] if not _is_about(member, memory_id)]
+    return _written(result)
 
 
 def _is_about(member: dict[str, Any], memory_id: str) -> bool:

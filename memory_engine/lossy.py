@@ -6,13 +6,13 @@ import re
 from functools import lru_cache
 
 from .identifiers import identifier_keys
+from .inflection import fold_plural
 from .polarity import Signs, is_sign_lost, is_sign_opposed, negation_markers, signs_of
 from .profile import Profile
 from .text import normalise
 from .tokens import (
     CONTRACTED_NOT,
     distinctive_tokens,
-    fold_plural,
     overlap_score,
     relevance_tokens,
     spoken_tokens,

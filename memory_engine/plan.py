@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from .estimate import estimate_tokens, quarters
-from .gate import run_fast_gate
+from .gate import CAUTION, matched_correction
 from .gist import gist_text
 from .identifiers import identifier_keys
 from .knowledge import KnowledgeTension, ProprioceptiveSelfModel
@@ -58,7 +58,7 @@ def plan_injection(
 ) -> MemoryInjectionReport:
     """The prompt block for a message and an account of every line in it, within the token budget."""
     budget = inputs.options.max_total_tokens if max_tokens is None else max_tokens
-    opening = _opening(inputs, run_fast_gate(user_message or "", inputs.options.profile).caution_note)
+    opening = _opening(inputs, user_message or "")
     headings = {section: quarters(section) + 3 for section in _SECTIONS}
     weak_heading = _weak_heading(inputs.self_model)
     headings[WEAK_DOMAINS] = quarters(weak_heading) + 3
@@ -74,9 +74,10 @@ def plan_injection(
     )
 
 
-def _opening(inputs: PlanInputs, caution_note: str | None) -> str:
+def _opening(inputs: PlanInputs, user_message: str) -> str:
     opening = f"{inputs.options.heading}\n{_DATA_NOTE}"
-    return opening if caution_note is None else f"{opening}\n\n{CORRECTION}\n{caution_note}"
+    is_correction = matched_correction(user_message, inputs.options.profile) is not None
+    return f"{opening}\n\n{CORRECTION}\n{CAUTION}" if is_correction else opening
 
 
 def _weak_heading(self_model: ProprioceptiveSelfModel) -> str:

@@ -29,14 +29,13 @@ class Postings:
 
     def add(self, slot: int, counts: Mapping[str, int]) -> None:
         """Enters a document under each of its words; a count over 255 is taken as 255."""
-        packed = self._packed
+        packed, base = self._packed, slot << _COUNT_BITS
         for word, count in counts.items():
-            posting = slot << _COUNT_BITS | min(count, _LARGEST_COUNT)
-            held = packed.get(word)
-            if held is None:
+            posting = base | (count if count < _LARGEST_COUNT else _LARGEST_COUNT)
+            try:
+                packed[word].append(posting)
+            except KeyError:
                 packed[word] = array("q", (posting,))
-            else:
-                held.append(posting)
 
     def length(self, word: str) -> int:
         """How many documents were entered under a word, dead ones included."""
@@ -76,5 +75,5 @@ def counted(words: Iterable[str]) -> dict[str, int]:
     """How often each word occurs, in order of first appearance."""
     counts: dict[str, int] = {}
     for word in words:
-        counts[word] = counts.get(word, 0) + 1
+        counts[word] = counts[word] + 1 if word in counts else 1
     return counts

@@ -19,7 +19,8 @@ from .text import normalise
 
 _RELATED = 0.5
 """How similar the nearest held statement must be for a replacement that names no target to mean it."""
-_CLAUSE = re.compile(r"\s*[,;]\s+(?:and\s+)?|\.\s+")
+_CLAUSE = re.compile(r"[,;]\s++(?:and\s++)?|\.\s++")
+_MOST_CLAUSES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +36,6 @@ class Ruling:
             return list(self.shown[:1])
         named = set(self.verdict.target_ids)
         return [target for target in self.shown if target[0] in named]
-
-    @property
-    def unknown_targets(self) -> list[str]:
-        """Ids it names that it was not shown."""
-        known = {memory_id for memory_id, _ in self.shown}
-        return [memory_id for memory_id in self.verdict.target_ids if memory_id not in known]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +106,7 @@ def refused_replacement(old: str, new: str, *, is_named: bool) -> str | None:
     if not is_named and similarity(old, new) < _RELATED:
         return "the verdict names no target, and the nearest is hardly related"
     clauses = [clause for clause in _CLAUSE.split(old) if clause.strip()]
-    if len(clauses) > 1 and len(_uncovered(clauses, new)) > 1:
+    if len(clauses) > _MOST_CLAUSES or (len(clauses) > 1 and len(_uncovered(clauses, new)) > 1):
         return "the held statement says more than the new one replaces"
     return None
 

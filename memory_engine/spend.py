@@ -1,7 +1,7 @@
 """Spending a token budget on lines so that a larger budget never takes a line away.
 
 Taking each line that still fits is not enough: with one token more a long line fits, and two short ones it pushes out are
-gone. So the budget is spent in fixed stages, each twice as large as the one before. A stage keeps all that the earlier
+gone. So the budget is spent in fixed stages, each four times as large as the one before. A stage keeps all that the earlier
 ones took and adds, in order of importance, what fits into the stage; the last, partly paid stage adds a prefix of that. The
 price is that a few short lines come in at a stage's end before longer ones of more importance.
 """
@@ -93,7 +93,7 @@ def _stages(budget: int) -> Iterator[int]:
     stage = _FIRST_STAGE
     while stage < budget and stage < _LAST_STAGE:
         yield stage
-        stage *= 2
+        stage *= 4
     yield stage
 
 
@@ -111,16 +111,17 @@ def _spend_stage(
     Returns the places that still wait, and whether the real budget ended the stage.
     """
     missed: list[int] = []
-    affords, in_stage = purse.affords, stage * 4
+    affords, in_stage, spent = purse.affords, stage * 4, purse.quarters
     for at, place in enumerate(chain(waiting, _reading(source, read))):
         line = read[place]
         # The first test alone turns most lines away, and a plan asks it hundreds of times.
-        if purse.quarters + line.quarters > in_stage or not affords(line, stage):
+        if spent + line.quarters > in_stage or not affords(line, stage):
             missed.append(place)
             if len(missed) >= LOOK_AHEAD:
                 return missed + waiting[at + 1 :], False
         elif affords(line, budget):
             purse.pay(line)
+            spent = purse.quarters
             taken.append(place)
         else:
             return missed, True

@@ -91,7 +91,7 @@ def dumped(state: State) -> CognitiveMemoryStateSnapshot:
     # Sorted, so that a state which was saved in between is written with the same bytes as one that was not.
     ext = {"schemaVersion": SCHEMA_VERSION, **{key: copy.deepcopy(state.ext[key]) for key in sorted(state.ext)}}
     if len(state.ledger):
-        ext["turnLedger"] = copy.deepcopy(state.ledger.dumped())
+        ext["turnLedger"] = state.ledger.dumped()
     active = ActiveState.model_construct(
         tensions=[tension.model_copy(deep=True) for tension in state.tensions.by_id.values()],
         self_model=state.self_model.model_copy(deep=True),

@@ -14,6 +14,8 @@ from .reports import RejectedStatement
 from .self_model import domain_key
 from .wire import MemorySource, MemoryTier
 
+LONGEST_CONTENT = 600
+"""How long a statement may be that was found in a turn."""
 MOST_MODEL_MEMORIES = 24
 """At most so many statements of a model are taken from one turn."""
 
@@ -76,6 +78,8 @@ def model_statements(
 def _refusal(content: str, said: str, taken: int) -> str | None:
     if taken >= MOST_MODEL_MEMORIES:
         return f"more than {MOST_MODEL_MEMORIES} statements of a model in one turn"
+    if len(content) > LONGEST_CONTENT:
+        return f"longer than {LONGEST_CONTENT} characters"
     missing = ungrounded(content, said)
     return f"the user did not state {', '.join(missing[:3])}" if missing else None
 

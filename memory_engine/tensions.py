@@ -9,6 +9,9 @@ from .self_model import WEAK_BELOW
 from .text import normalise
 from .wire import TensionImpact, plain
 
+MOST_SETTLED = 2_000
+"""Of resolved tensions without a pattern to reuse at most so many are kept, the newest."""
+
 _IMPACT_ORDER = {"critical": 0, "medium": 1, "low": 2}
 
 
@@ -39,6 +42,9 @@ class TensionBook:
     def __init__(self, tensions: list[KnowledgeTension] | None = None) -> None:
         self.by_id: dict[str, KnowledgeTension] = {}
         self._id_of_key: dict[str, str] = {}
+        # Plans ask for these at every turn, while those that are resolved grow with the years.
+        self._active: dict[str, KnowledgeTension] = {}
+        self._settled: dict[str, None] = {}
         for tension in tensions or []:
             self._put(tension.model_copy(deep=True))
 
@@ -51,6 +57,7 @@ class TensionBook:
         _refresh(known, tension)
         if known.status == "resolved" and tension.status == "active":
             _reopen(known)
+            self._file(known)
         return False
 
     def resolve(self, tension_id: str, resolution: Resolution) -> bool:
@@ -61,23 +68,41 @@ class TensionBook:
         if tension.resolution is None or tension.status != "resolved":
             tension.resolution = resolution
         tension.status = "resolved"
+        self._file(tension)
         return True
 
     def forget_source(self, source: str) -> None:
         """Drops the tensions that quote a memory which is being removed."""
         for tension_id, tension in list(self.by_id.items()):
             if source in (tension.claim_a.source, tension.claim_b.source):
-                del self.by_id[tension_id]
-                self._id_of_key.pop(_key(tension), None)
+                self._drop(tension_id)
 
     def active(self) -> list[KnowledgeTension]:
         """What is undecided: critical before medium before low, then the newest, then by id."""
-        undecided = [tension for tension in self.by_id.values() if tension.status == "active"]
-        return sorted(undecided, key=lambda tension: (_IMPACT_ORDER[tension.impact], -_newest(tension), tension.id))
+        return sorted(
+            self._active.values(), key=lambda tension: (_IMPACT_ORDER[tension.impact], -_newest(tension), tension.id)
+        )
 
     def _put(self, tension: KnowledgeTension) -> None:
         self.by_id[tension.id] = tension
         self._id_of_key[_key(tension)] = tension.id
+        self._file(tension)
+
+    def _file(self, tension: KnowledgeTension) -> None:
+        self._active.pop(tension.id, None)
+        self._settled.pop(tension.id, None)
+        if tension.status == "active":
+            self._active[tension.id] = tension
+        elif tension.status == "resolved" and not (tension.resolution and tension.resolution.pattern):
+            self._settled[tension.id] = None
+            if len(self._settled) > MOST_SETTLED:
+                self._drop(next(iter(self._settled)))
+
+    def _drop(self, tension_id: str) -> None:
+        tension = self.by_id.pop(tension_id)
+        self._id_of_key.pop(_key(tension), None)
+        self._active.pop(tension_id, None)
+        self._settled.pop(tension_id, None)
 
 
 def question_between(first: str, second: str) -> str:

@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
+from .inflection import fold_plural, stem
 from .profile import Profile
 from .text import SCAN_LIMIT, fold_width, vocabulary
 
@@ -62,7 +63,7 @@ _TS_SEPARATOR = re.compile(r"[^a-z0-9]+")
 class Word:
     """A word as written, with what the rules ask of it, worked out once per spelling."""
 
-    __slots__ = ("folded", "is_distinctive", "is_lone_capital", "is_marked", "is_relevant", "singular")
+    __slots__ = ("folded", "is_distinctive", "is_lone_capital", "is_marked", "is_relevant", "singular", "stem")
 
     def __init__(self, folded: str, *, is_acronym: bool = False, is_lone_capital: bool = False) -> None:
         self.folded = folded
@@ -72,6 +73,7 @@ class Word:
         self.is_relevant = (len(folded) >= 3 or self.is_marked) and folded not in STOP_WORDS
         self.is_distinctive = (len(folded) >= 4 or self.is_marked) and folded not in _V1_FILLERS
         self.singular = fold_plural(folded)
+        self.stem = stem(folded)
 
 
 def _has_digit(token: str) -> bool:
@@ -193,16 +195,3 @@ def label_of(value: str) -> str:
     """The label an extractor put in front of a statement, or nothing."""
     label = _LABEL.match(value)
     return label.group() if label else ""
-
-
-def fold_plural(token: str, profile: Profile = Profile.V1) -> str:
-    """The singular of a plural. TS strips one final `s` of four letters or more, also from `100ms`; V1 never does that."""
-    if profile is Profile.TS:
-        return token[:-1] if len(token) >= 4 and token.endswith("s") else token
-    if len(token) < 4 or not token.endswith("s") or not token.isascii() or not token.isalpha():
-        return token
-    if token.endswith("ies"):
-        return token[:-3] + "y"
-    if token.endswith(("sses", "xes", "zes", "ches", "shes")):
-        return token[:-2]
-    return token if token.endswith(("ss", "us", "is")) else token[:-1]

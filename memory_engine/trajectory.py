@@ -24,6 +24,8 @@ FOLLOWERS = "domainFollowers"
 
 _HIT_OVERLAP = 0.12
 _MOST_FILES = 8
+_MOST_NAMES = 32
+_LONGEST_NAME = 300
 _MOST_DOMAINS = 64
 _MOST_PREFETCHED = 3
 _MOST_FOLLOWERS = 3
@@ -77,14 +79,24 @@ def predict(
 
 
 def keep_prediction(state: State, prediction: TrajectoryPrediction, domains: Sequence[str]) -> None:
-    """Leaves a prediction for the next turn to judge."""
-    state.ext[PENDING] = {**plain(prediction), "turnDomains": list(domains)}
+    """Leaves a prediction, which may be a model's, for the next turn to judge."""
+    bounded = TrajectoryPrediction(
+        predicted_domains=_bounded(prediction.predicted_domains),
+        predicted_files=_bounded(prediction.predicted_files),
+        prefetch_memory_ids=_bounded(prediction.prefetch_memory_ids),
+        confidence=min(1.0, max(0.0, prediction.confidence)),
+    )
+    state.ext[PENDING] = {**plain(bounded), "turnDomains": list(domains)}
 
 
 def pending_prediction(state: State) -> TrajectoryPrediction | None:
     """The prediction that no turn has judged yet."""
     pending = _pending(state.ext.get(PENDING))
     return None if pending is None else pending[0]
+
+
+def _bounded(names: Sequence[str]) -> list[str]:
+    return [name[:_LONGEST_NAME] for name in names[:_MOST_NAMES]]
 
 
 def _pending(value: Any) -> tuple[TrajectoryPrediction, list[str]] | None:

@@ -10,17 +10,17 @@ from .arbiter import evaluate_turn
 from .asks import Extracted, PostTurnAnswers
 from .budgets import enforce_budgets
 from .claims import raise_tensions
-from .decisions import apply_evaluation
+from .decisions import apply_evaluation, unknown_ids
 from .evaluation import ArbiterEvaluationResult, DetectedTension
 from .extraction import Reading, read_message
 from .gate import run_fast_gate
-from .learning import LONGEST_CONTENT, Lesson
+from .learning import Lesson
 from .options import CognitiveMemoryOptions
 from .reports import PostTurnResult
 from .rulings import rulings_by_candidate
 from .self_model import activate, domain_key
 from .state import State
-from .statements import Statement, model_statements, rule_statements
+from .statements import LONGEST_CONTENT, Statement, model_statements, rule_statements
 from .text import normalise
 from .trajectory import keep_prediction, predict, score_prediction
 from .wire import MemoryTier
@@ -139,6 +139,9 @@ def _evaluation(state: State, turn: Turn, lesson: Lesson, answers: PostTurnAnswe
     if answers.arbitrate is not None:
         lesson.result.errors += [f"arbitrate: {problem}" for problem in answers.arbitrate.problems]
         if answers.arbitrate.result is not None:
+            unknown = unknown_ids(state, answers.arbitrate.result)
+            if unknown:
+                lesson.result.errors.append(f"arbitrate: there is no memory {', '.join(unknown[:5])}; ignored")
             return answers.arbitrate.result
     return evaluate_turn(state.store, turn.user_message, turn.assistant_response, lesson.fresh)
 

@@ -7,12 +7,16 @@ comparison, never compared with the wrong ones and never an error; `CognitiveMem
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .records import Record
+from .text import SCAN_LIMIT
+
+if TYPE_CHECKING:
+    from .store import MemoryStore
 
 Vectors = NDArray[np.float32]
 
@@ -33,6 +37,23 @@ def embedded(embedder: Embedder, texts: Sequence[str]) -> Vectors:
     if not np.isfinite(vectors).all():
         raise ValueError("an embedder must give finite numbers")
     return vectors
+
+
+def give_vectors(store: MemoryStore, embedder: Embedder, size: int | None, most: int) -> tuple[int, int | None]:
+    """Makes vectors for at most `most` rows that have none of the embedder's size.
+
+    Returns how many got one, and the size; `size` is what is known of it before.
+    """
+    rows = list(store.all_rows())
+    if rows and size is None:
+        size = embedded(embedder, [rows[0].content[:SCAN_LIMIT]]).shape[1]
+    pending = [record for record in rows if len(record.embedding or ()) != size][: max(most, 0)]
+    if not pending:
+        return 0, size
+    vectors = embedded(embedder, [record.content[:SCAN_LIMIT] for record in pending])
+    for record, vector in zip(pending, vectors, strict=True):
+        store.embed(record, [float(number) for number in vector])
+    return len(pending), vectors.shape[1]
 
 
 class VectorIndex:

@@ -1,6 +1,6 @@
 """Three hundred facts as users state them, with questions about them whose answers are known.
 
-Ids, hosts, ports, conventions, requirements and people, in six languages. Each fact has an exact, an inflected and a partial
+Ids, hosts, ports, conventions, requirements and people, in eight languages. Each fact has an exact, an inflected and a partial
 question; the distractors of a fact are the others of its family, which share all words but one. The negative questions are
 about things nobody said.
 """

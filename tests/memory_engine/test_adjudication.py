@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -257,9 +258,39 @@ def words_held(engine: CognitiveMemory) -> set[str]:
     return {token for item in engine.memories() for token in distinctive_tokens(item.content)}
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(STEP, max_size=60))
+def drawn(chance: random.Random) -> tuple[str, Any, Any]:
+    """One step of a long life: mostly turns, with verdicts of every kind, sensible or not."""
+    kind = chance.choice(["turn", "turn", "turn", "promote", "reload"])
+    if kind == "promote":
+        return kind, chance.randrange(20), chance.choice(["L0", "L1", "L2", "L3"])
+    if kind == "reload":
+        return kind, None, None
+    verdicts = [
+        {
+            "action": chance.choice(["add", "merge", "replace", "bogus"]),
+            "content": chance.choice([None, "", *(fact.rstrip(".") for fact in FACTS)]),
+            "index": chance.choice([None, -1, 0, 1, 9]),
+            "targetIds": chance.choice([[], ["nope"]]),
+        }
+        for _ in range(chance.randrange(4))
+    ]
+    return kind, chance.sample(FACTS, chance.randint(1, 3)), verdicts
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_two_hundred_steps_lose_no_row_and_no_word(seed: int) -> None:
+    chance = random.Random(seed)
+    live([drawn(chance) for _ in range(200)])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(STEP, max_size=40))
 def test_no_row_and_no_word_is_lost_whatever_the_reconciler_says(steps: list[tuple[str, Any, Any]]) -> None:
+    live(steps)
+
+
+def live(steps: list[tuple[str, Any, Any]]) -> None:
+    """Runs the steps on one engine and checks after each that everything is still there."""
     engine = CognitiveMemory()
     ids: set[str] = set()
     words: set[str] = set()

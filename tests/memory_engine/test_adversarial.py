@@ -22,13 +22,17 @@ from memory_engine import (
     is_lossy_rewrite,
     new_item,
     normalise,
+    parse_evaluation,
+    parse_extraction,
     relevance_tokens,
     render_safe,
     run_fast_gate,
     screen_injection,
     similarity,
+    ungrounded,
 )
 from memory_engine.conflicts import judge
+from memory_engine.rulings import merged_text, refused_replacement
 
 LENGTH = 20_000
 PIECES = [
@@ -97,6 +101,12 @@ PRIMITIVES: dict[str, Callable[[str], Any]] = {
     "has_secret": has_secret,
     "judge": lambda text: judge(text[:600], f"{text[:600]}x", is_correction=True),
     "search": lambda text: CognitiveMemory().search(text),
+    "parse_extraction": parse_extraction,
+    "parse_evaluation": parse_evaluation,
+    "ungrounded": lambda text: ungrounded(text[:600], f"{text}x"),
+    "merged_text": lambda text: merged_text(text[:600], f"{text[:600]}x", text[:600]),
+    "refused_replacement": lambda text: refused_replacement(text, f"{text}x", is_named=True),
+    "search_neighbours": lambda text: CognitiveMemory().search(text, 8, 1),
     "post_turn": lambda text: CognitiveMemory().post_turn(text, text, now=1),
 }
 # Generous, as tests share the machine with others; a quadratic pattern takes seconds to minutes here.

@@ -312,3 +312,34 @@ def test_a_fork_goes_its_own_way() -> None:
 def test_the_options_of_an_engine_say_who_can_be_asked() -> None:
     engine = CognitiveMemory(CognitiveMemoryOptions(extract=lambda ask: None))
     assert engine.post_turn("Call me Ren.", "").errors == []
+
+
+def test_an_arbiter_that_names_unknown_memories_is_told_of_and_the_rest_is_done() -> None:
+    engine = held()
+    asking = begun(engine, ["arbitrate"])
+    moves = [{"memoryId": "nope"}, {"memoryId": "m0"}]
+    asking.answer({"promotions": moves, "demotions": [{"memoryId": "gone"}], "pins": []})
+    result = asking.finish()
+    assert result.errors == ["arbitrate: there is no memory nope, gone; ignored"]
+    assert "m0" in [item.id for item in engine.memories("L1")]
+
+
+def test_huge_answers_are_bounded() -> None:
+    engine = held()
+    asking = begun(engine)
+    while asking.ask is not None:
+        asking.answer(
+            {
+                "memories": ["x" * 100_000, "staging host is blue-7 " + "y " * 50_000] * 40,
+                "verdicts": [{"action": "merge", "content": "z" * 100_000}] * 100,
+                "trajectoryPrediction": {
+                    "predictedDomains": ["d" * 10_000] * 1_000,
+                    "predictedFiles": [],
+                    "prefetchMemoryIds": [],
+                    "confidence": 9,
+                },
+                "selfModelUpdate": {"domain": "e" * 9_999, "success": False, "failurePatternObserved": "f" * 100_000},
+            }
+        )
+    asking.finish()
+    assert len(dump_snapshot(engine.get_snapshot())) < 60_000

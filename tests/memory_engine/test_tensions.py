@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from memory_engine import CognitiveMemory
 from memory_engine.knowledge import Claim, KnowledgeTension, Resolution
-from memory_engine.tensions import TensionBook, new_tension, tension_key
+from memory_engine.tensions import MOST_SETTLED, TensionBook, new_tension, tension_key
 from memory_engine.wire import TensionImpact
 
 
@@ -86,3 +86,17 @@ def test_the_pattern_of_a_resolution_can_become_a_memory() -> None:
     (kept,) = engine.tensions()
     assert kept.resolution is not None
     assert (kept.resolution.resolved_at, kept.resolution.resolved_by) == (3, "Ana")
+
+
+def test_of_what_was_settled_long_ago_only_reusable_patterns_are_kept_for_ever() -> None:
+    book = TensionBook()
+    for at in range(MOST_SETTLED + 10):
+        first = Claim(source="a", statement=f"port {at} is open", timestamp=at)
+        second = Claim(source="b", statement=f"port {at} is closed", timestamp=at)
+        tension = new_tension(first, second, "low", "Which?")
+        book.add(tension)
+        book.resolve(tension.id, Resolution(resolved_at=at, resolved_by="Ana", pattern="ask nmap" if at == 3 else ""))
+    assert len(book.by_id) == MOST_SETTLED + 1
+    kept = [tension.claim_a.timestamp for tension in book.by_id.values()]
+    assert kept[:2] == [3, 10]
+    assert book.active() == []

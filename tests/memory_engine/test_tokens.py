@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory_engine.inflection import fold_plural, stem
 from memory_engine.profile import Profile
-from memory_engine.stems import stem
-from memory_engine.tokens import distinctive_tokens, fold_plural, overlap_score, relevance_tokens
+from memory_engine.tokens import distinctive_tokens, overlap_score, relevance_tokens
 
 
 def words(listed: str) -> set[str]:
