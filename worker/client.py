@@ -191,9 +191,8 @@ class Turn:
         except RPCError as fault:
             if fault.status in (RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED):
                 await self._explain_silence()
-                raise TurnError(
-                    "the turn does not answer, though a worker asked for work within two minutes"
-                ) from fault
+                message = "the turn does not answer, though a worker asked for work within two minutes"
+                raise TurnSilent(message) from fault
             raise TurnError(f"the turn cannot be asked: {fault.message}") from fault
 
     async def _is_closed(self) -> bool:

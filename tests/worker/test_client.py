@@ -84,3 +84,22 @@ async def test_next_stop_gives_each_pause_once_answered_the_following(harness: H
 
     assert names == ["a", "b"]
     assert stop.response_text == "Done."
+
+
+async def test_a_worker_that_answers_late_does_not_end_the_wait(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Silence is told when nobody polls the queue; while somebody does, the caller's own time-out decides."""
+    worker = await harness.work()
+    harness.model.call([("ask", {})])
+    turn = await harness.turns.start("Hi", externalTools=[external("ask")])
+    await harness.pause(turn)
+    await worker.stop()
+    # Nobody answers a question now, but the server remembers who polled.
+    monkeypatch.setattr("worker.client.ASK_SECONDS", 0.1)
+    with pytest.raises(TimeoutError):
+        await turn.next_stop(timeout=1.0)
+    monkeypatch.undo()
+    await harness.work()
+
+    assert not (await turn.next_stop()).is_final
