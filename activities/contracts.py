@@ -20,6 +20,10 @@ from activities.turn_input import TurnInput, TurnOptions
 from activities.wire import Wire
 
 PREVIEW_CHARS = 8_000
+# A memory step that takes longer is given up: nobody waits for it, and rules do without it.
+MEMORY_MODEL_TIMEOUT = 60.0
+
+MemoryStage = Literal["extract", "reconcile", "arbitrate"]
 
 
 class Excerpt(Wire):
@@ -68,7 +72,10 @@ class Patience(Wire):
 
 
 class TurnBegun(Wire):
-    """The claimed turn. `rows` of it stand in the store: its user message. `search_attributes` are those registered."""
+    """The claimed turn. `rows` of it stand in the store: its user message. `search_attributes` are those registered.
+
+    `memory_model` says whether a model helps memory to learn from this turn.
+    """
 
     conversation_id: str
     persona_id: str
@@ -79,6 +86,7 @@ class TurnBegun(Wire):
     search_attributes: tuple[str, ...] = ()
     patience: Patience = Patience()
     took_over: str | None = None
+    memory_model: bool = False
 
 
 class PlacedResult(Wire):
@@ -204,15 +212,44 @@ class TurnCommitted(Wire):
     rows: int
 
 
-class PostTurn(Wire):
-    """Let the memory learn from a committed turn. Text is read from the store."""
+class MemoryAsk(Wire):
+    """Ask a model about a committed turn, so that memory learns more from it. The turn's text is read from the store.
+
+    `answers` are those of the stages before: the engine's `PostTurnAnswers` as JSON, at most some ten kilobytes a stage.
+    """
 
     turn_id: str
     now_ms: int
+    answers: dict[str, Any] = Field(default_factory=dict)
+
+
+class MemoryAnswered(Wire):
+    """All answers so far. `next_stage` is the next one with something to ask, None when there is none.
+
+    `asked` is false for a stage that had nothing to ask; then there was no model call, and `usage` is None.
+    """
+
+    answers: dict[str, Any] = Field(default_factory=dict)
+    next_stage: MemoryStage | None = None
+    asked: bool = False
+    usage: ModelUsage | None = None
+    model: str = ""
+    provider: str = ""
+
+
+class PostTurn(Wire):
+    """Let the memory learn from a committed turn. Text is read from the store; `answers` as in `MemoryAsk`."""
+
+    turn_id: str
+    now_ms: int
+    answers: dict[str, Any] = Field(default_factory=dict)
 
 
 class PostTurnReport(Wire):
-    """What the memory learned. `skipped` says why it learned nothing, `problems` what went wrong; neither fails a turn."""
+    """What the memory learned. `skipped` says why it learned nothing, `problems` what went wrong; neither fails a turn.
+
+    `usage` is that of the models that were asked about the turn, apart from the turn's own; None when none was.
+    """
 
     stored: int = 0
     merged: int = 0
@@ -221,3 +258,4 @@ class PostTurnReport(Wire):
     version: int = 0
     skipped: str | None = None
     problems: tuple[str, ...] = ()
+    usage: CostAggregator | None = None

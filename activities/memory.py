@@ -1,145 +1,39 @@
-"""Memory around a turn: the plan before it, the search within it, what is learned after it.
-
-The engine is pure; this is where it meets the store. Engines are cached by scope and version, and one SELECT tells whether a
-cached one is still the newest, so that what another worker learned shows without loading everything again.
-"""
+"""Memory as steps of a turn: the agent's own use of it, and what is learned at the end."""
 
 import asyncio
-import threading
-from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+import hashlib
+import json
+import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities import errors
-from activities.contracts import MemoryPlan, PostTurn, PostTurnReport, ToolRan, ToolRun
-from activities.conversation import AssistantMessage, Message, ToolCallResult, ToolMessage, UserMessage
+from activities.contracts import PostTurn, PostTurnReport, ToolRan, ToolRun
+from activities.conversation import Arguments, ToolCallResult, ToolMessage
+from activities.exchanges import exchange_of, said_in_conversation, stored_turn
+from activities.function_schema import ArgumentsInvalidError
 from activities.heartbeat import heartbeats
-from activities.outputs import preview
-from activities.store.errors import SnapshotConflict, SnapshotDamaged, StoreError
-from activities.store.records import Scope, StoredTurn
-from activities.store.snapshots import SnapshotStore
+from activities.memory_answers import read_answers
+from activities.memory_changes import ChangeRefusedError, Grounds, make_change
+from activities.memory_keeper import MemoryKeeper as MemoryKeeper
+from activities.memory_keeper import scope_of
+from activities.memory_tools import CHANGE_TOOLS, MemoryChange, search_memory
+from activities.outputs import failed_result, preview
+from activities.store.errors import SnapshotDamaged, StoreError, StoreUnavailable, TurnClosed
+from activities.store.records import StoredTurn
 from activities.store.turn_store import TurnStore
 from activities.store_failures import store_failures
-from activities.texts import text_of
-from activities.turn_input import TurnInput
-from memory_engine import (
-    SCHEMA_VERSION,
-    CognitiveMemory,
-    CognitiveMemoryOptions,
-    MemoryEngineError,
-    PostTurnResult,
-    dump_snapshot,
-    parse_snapshot,
-    run_fast_gate,
-)
+from activities.tool import Tool
+from memory_engine import MemoryEngineError
 
-CACHED_ENGINES = 64
-CONFLICT_TRIES = 10
-DEFAULT_ORGANIZATION = "local"
-MAX_HITS = 20
+MOST_PROBLEMS = 20
+PROBLEM_CHARS = 500
 
-
-def scope_of(given: TurnInput, persona_id: str) -> Scope:
-    """Whose memory a turn uses."""
-    return Scope(given.organization_id or DEFAULT_ORGANIZATION, given.user_id, persona_id)
-
-
-@dataclass(slots=True)
-class _Held:
-    """A scope's engine and the version of the snapshot it equals. Used under its lock only."""
-
-    engine: CognitiveMemory
-    version: int = -1
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-
-class MemoryKeeper:
-    """The memories of all scopes. Blocking; safe to share between threads."""
-
-    def __init__(self, snapshots: SnapshotStore, options: CognitiveMemoryOptions | None = None) -> None:
-        self._snapshots = snapshots
-        self._options = options or CognitiveMemoryOptions()
-        self._cache: OrderedDict[Scope, _Held] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def plan(self, scope: Scope, message: str) -> tuple[str, MemoryPlan]:
-        """The text for the prompt, and the account of it. Changes nothing."""
-        with self._newest(scope) as held:
-            report = held.engine.plan_injection(message)
-        return report.text, MemoryPlan(
-            entries=len(report.entries),
-            tokens=report.total_tokens,
-            truncated=report.truncated,
-            caution=run_fast_gate(message).action == "inject_caution",
-        )
-
-    def search(self, scope: Scope, query: str, limit: int) -> list[dict[str, Any]]:
-        """What is remembered, best first."""
-        with self._newest(scope) as held:
-            hits = held.engine.search(query, max(1, min(limit, MAX_HITS)))
-        return [
-            {
-                "content": hit.item.content,
-                "relevance": round(hit.score, 4),
-                "domains": hit.item.metadata.domains,
-                "rememberedAtMs": hit.item.metadata.created_at,
-            }
-            for hit in hits
-        ]
-
-    def learn(
-        self, scope: Scope, turn_id: str, said: str, replied: str, now_ms: int, session_id: str | None
-    ) -> tuple[PostTurnResult, int]:
-        """Learn from one turn and save; the result, and the version that holds it.
-
-        Two writers of one scope both succeed: the later one loads what the first saved and learns on top of it. The engine
-        remembers turn ids, so a turn that was learned before changes nothing.
-
-        Raises:
-            SnapshotConflict: others kept being faster.
-        """
-        for attempt in range(CONFLICT_TRIES):
-            with self._newest(scope) as held:
-                try:
-                    result = held.engine.post_turn(said, replied, turn_id=turn_id, now=now_ms, session_id=session_id)
-                    blob = dump_snapshot(held.engine.get_snapshot())
-                    held.version = self._snapshots.save(scope, held.version, blob, SCHEMA_VERSION, now_ms)
-                except SnapshotConflict as conflict:
-                    held.version = -1
-                    if conflict.newer_schema or attempt == CONFLICT_TRIES - 1:
-                        raise
-                except BaseException:
-                    # The engine has learned what was not saved: it must not be taken for the stored state.
-                    held.version = -1
-                    raise
-                else:
-                    return result, held.version
-        raise AssertionError("unreachable: the last attempt returns or raises")
-
-    @contextmanager
-    def _newest(self, scope: Scope) -> Iterator[_Held]:
-        """The scope's engine at the newest stored version, for this thread alone."""
-        held = self._held(scope)
-        with held.lock:
-            if held.version != self._snapshots.version(scope):
-                loaded = self._snapshots.read(scope)
-                engine = CognitiveMemory(self._options)
-                engine.load_snapshot(None if loaded.blob is None else parse_snapshot(loaded.blob))
-                held.engine, held.version = engine, loaded.version
-            yield held
-
-    def _held(self, scope: Scope) -> _Held:
-        with self._lock:
-            held = self._cache.setdefault(scope, _Held(CognitiveMemory(self._options)))
-            self._cache.move_to_end(scope)
-            while len(self._cache) > CACHED_ENGINES:
-                self._cache.popitem(last=False)
-            return held
+_CHANGES = {each.name: each for each in CHANGE_TOOLS}
 
 
 class MemoryActivities:
@@ -154,19 +48,23 @@ class MemoryActivities:
         """The model searches memory: `search_memory` with `query` and `limit`."""
         async with heartbeats():
             with store_failures():
-                turn = _found(await asyncio.to_thread(self._store.turn, run.turn_id), run.turn_id)
-            arguments = run.arguments or {}
-            query, limit = str(arguments.get("query", "")), arguments.get("limit", 5)
-            scope = scope_of(turn.input, turn.persona_id)
-            try:
-                hits = await asyncio.to_thread(self._keeper.search, scope, query, int(limit))
-                result = ToolCallResult(tool_call_id=run.call_id, tool_name=run.name, output={"memories": hits})
-            except (StoreError, MemoryEngineError) as fault:
-                result = _not_available(run, fault)
+                turn = await asyncio.to_thread(stored_turn, self._store, run.turn_id)
+            result = await asyncio.to_thread(self._search, run, turn)
             with store_failures():
                 await asyncio.to_thread(self._store.put_rows, run.turn_id, [(run.row, ToolMessage(result=result))])
-            shown, cut = preview(result)
-            return ToolRan(row=run.row, result=shown, cut=cut)
+            return _ran(run, result)
+
+    @activity.defn
+    async def change_memory(self, run: ToolRun) -> ToolRan:
+        """The model changes memory with one of its other tools, once: a run that is repeated has no further effect.
+
+        Raises:
+            ApplicationError: `SYS_DATABASE_ERROR`; `TURN_CLOSED` or `SYS_RESOURCE_NOT_FOUND`, never retried, for a turn that
+                takes no results.
+        """
+        async with heartbeats():
+            with _store_refusals():
+                return await asyncio.to_thread(self._change, run)
 
     @activity.defn
     async def post_turn(self, request: PostTurn) -> PostTurnReport:
@@ -177,13 +75,51 @@ class MemoryActivities:
             except (SnapshotDamaged, MemoryEngineError) as fault:
                 return PostTurnReport(skipped="the stored memory cannot be used", problems=(str(fault)[:500],))
 
+    def _search(self, run: ToolRun, turn: StoredTurn) -> ToolCallResult:
+        try:
+            wanted = _wanted(search_memory, run.arguments or {})
+            found = self._keeper.search(scope_of(turn.input, turn.persona_id), wanted.query, wanted.limit)
+        except ArgumentsInvalidError as fault:
+            return _failed(run, errors.TOOL_ARGUMENTS_INVALID, str(fault))
+        except (StoreError, MemoryEngineError) as fault:
+            return _failed(run, errors.TOOL_ERROR, f"Memory is not available ({type(fault).__name__}).")
+        return ToolCallResult(tool_call_id=run.call_id, tool_name=run.name, output=found)
+
+    def _change(self, run: ToolRun) -> ToolRan:
+        turn = stored_turn(self._store, run.turn_id)
+        record = self._store.start_tool_run(run.turn_id, run.call_id, _digest(run.arguments))
+        result = record.result or self._changed(run, turn, record.key, may_have_run=not record.first)
+        return _ran(run, self._store.finish_tool_run(record.key, result, run.row))
+
+    def _changed(self, run: ToolRun, turn: StoredTurn, key: str, *, may_have_run: bool) -> ToolCallResult:
+        tool = _CHANGES.get(run.name)
+        if tool is None:
+            return _failed(run, errors.TOOL_NOT_FOUND, f"This worker has no tool {run.name[:100]}.")
+        if may_have_run and not tool.repeatable:
+            return _failed(run, errors.TOOL_OUTCOME_UNKNOWN, _UNKNOWN_OUTCOME)
+        now_ms = int(time.time() * 1000)
+        said = said_in_conversation(self._store, turn)
+        grounds = Grounds(said, key, now_ms, turn.input.session_id, may_have_run)
+        try:
+            change: MemoryChange = _wanted(tool, run.arguments or {})
+            output, _ = self._keeper.change(
+                scope_of(turn.input, turn.persona_id), now_ms, lambda engine: make_change(engine, change, grounds)
+            )
+        except ArgumentsInvalidError as fault:
+            return _failed(run, errors.TOOL_ARGUMENTS_INVALID, str(fault))
+        except ChangeRefusedError as refused:
+            return _failed(run, errors.TOOL_ERROR, str(refused))
+        except StoreUnavailable:
+            raise
+        except (StoreError, MemoryEngineError) as fault:
+            return _failed(run, errors.TOOL_ERROR, f"Nothing was changed: {type(fault).__name__}.")
+        return ToolCallResult(tool_call_id=run.call_id, tool_name=run.name, output=output)
+
     def _learn(self, request: PostTurn) -> PostTurnReport:
-        turn = _found(self._store.turn(request.turn_id), request.turn_id)
-        rows = [message for _, message in self._store.rows(request.turn_id, None)]
-        scope, session_id = scope_of(turn.input, turn.persona_id), turn.input.session_id
-        result, version = self._keeper.learn(
-            scope, request.turn_id, _said(rows), _replied(rows), request.now_ms, session_id
-        )
+        turn = stored_turn(self._store, request.turn_id)
+        answers = read_answers(request.answers)
+        exchange = exchange_of(self._store, turn, request.now_ms)
+        result, version = self._keeper.learn(scope_of(turn.input, turn.persona_id), exchange, answers)
         return PostTurnReport(
             stored=result.counts.stored,
             merged=result.counts.merged,
@@ -191,26 +127,39 @@ class MemoryActivities:
             promoted=result.counts.promoted,
             version=version,
             skipped=result.learning_skipped,
-            problems=tuple(result.errors),
+            problems=tuple(problem[:PROBLEM_CHARS] for problem in result.errors[:MOST_PROBLEMS]),
         )
 
 
-def _found(turn: StoredTurn | None, turn_id: str) -> StoredTurn:
-    if turn is None:
-        raise ApplicationError(f"there is no turn {turn_id!r}", type=errors.SYS_RESOURCE_NOT_FOUND, non_retryable=True)
-    return turn
+_UNKNOWN_OUTCOME = (
+    "Recording this outcome was cut off before it was known whether it counts. It was not recorded again."
+)
 
 
-def _said(rows: Sequence[Message]) -> str:
-    return "\n".join(text_of(row.content) for row in rows if isinstance(row, UserMessage))
+@contextmanager
+def _store_refusals() -> Iterator[None]:
+    try:
+        with store_failures():
+            yield
+    except TurnClosed as closed:
+        raise ApplicationError(str(closed), type=errors.TURN_CLOSED, non_retryable=True) from None
+    except StoreError as refused:
+        raise ApplicationError(str(refused), type=errors.SYS_RESOURCE_NOT_FOUND, non_retryable=True) from None
 
 
-def _replied(rows: Sequence[Message]) -> str:
-    return "\n".join(row.content for row in rows if isinstance(row, AssistantMessage) and row.content)
+def _wanted(tool: Tool, arguments: Arguments) -> Any:
+    """What a call asks for; the type is that of the tool's function."""
+    return tool.bind(arguments)(None)  # type: ignore[arg-type]  # memory tools take no context
 
 
-def _not_available(run: ToolRun, fault: Exception) -> ToolCallResult:
-    error = {"code": errors.TOOL_ERROR, "message": f"Memory is not available ({type(fault).__name__})."}
-    return ToolCallResult(
-        tool_call_id=run.call_id, tool_name=run.name, output=error, is_error=True, error_details=error
-    )
+def _ran(run: ToolRun, result: ToolCallResult) -> ToolRan:
+    shown, cut = preview(result)
+    return ToolRan(row=run.row, result=shown, cut=cut)
+
+
+def _failed(run: ToolRun, code: str, message: str) -> ToolCallResult:
+    return failed_result(run.call_id, run.name, code, message)
+
+
+def _digest(arguments: Arguments | None) -> str:
+    return hashlib.sha256(json.dumps(arguments, sort_keys=True).encode()).hexdigest()

@@ -2,9 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Any, Literal
-
-from pydantic import Field
+from typing import Any, Literal
 
 from activities.contracts import PREVIEW_CHARS, ToolFacts
 from activities.conversation import Arguments, ErrorDetails
@@ -12,35 +10,28 @@ from activities.errors import TOOL_ARGUMENTS_INVALID, TOOL_NOT_FOUND
 from activities.function_schema import ArgumentsInvalidError
 from activities.json_schema import schema_fault
 from activities.json_values import encoded_size
+from activities.memory_tools import CHANGE_TOOLS, MEMORY_TOOLS, search_memory
 from activities.personas import Persona, Personas
-from activities.tool import Tool, tool
+from activities.tool import Tool
 from activities.turn_input import ExternalTool
 
-
-@tool(side_effects=False)
-def search_memory(
-    query: Annotated[str, Field(min_length=1, max_length=2_000)],
-    limit: Annotated[int, Field(ge=1, le=20)] = 5,
-) -> None:
-    """Search what is remembered about this user from earlier conversations.
-
-    Args:
-        query: What to look for, in plain words.
-        limit: How many memories to return at most.
-    """
-    # Only its schema is used here: memory has an activity of its own.
+_RESERVED = frozenset(each.name for each in MEMORY_TOOLS)
 
 
 class ToolRegistry:
-    """The worker's tools by name, and the memory tool, which every persona may use. Offers are in a fixed order.
+    """The worker's tools by name, and the tools of memory. Offers are in a fixed order.
+
+    Every persona may search memory. The tools that change it (`remember`, `forget`, `resolve_tension`, `record_outcome`) are
+    as any other tool: a persona that lists its tools has those it lists, one without a list has all. Memory learns from
+    turns whether it has them or not.
 
     Raises:
-        ValueError: two tools have one name (letter case aside), or one has the memory tool's.
+        ValueError: two tools have one name (letter case aside), or one has the name of a tool of memory.
     """
 
     def __init__(self, tools: Iterable[Tool], *, memory: bool = True) -> None:
         self._tools = {each.name: each for each in _unique(tools)}
-        self._memory = search_memory if memory else None
+        self._memory = {each.name: each for each in MEMORY_TOOLS} if memory else {}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -61,7 +52,7 @@ class ToolRegistry:
         for persona_id in personas.ids:
             persona = personas.get(persona_id)
             named = () if persona is None or persona.tool_ids is None else persona.tool_ids
-            missing = [name for name in named if name not in self._tools and name != search_memory.name]
+            missing = [name for name in named if name not in self._tools and name not in _RESERVED]
             if missing:
                 wrong.append(f"persona {persona_id} names tools that do not exist: {', '.join(missing)}")
         if wrong:
@@ -90,7 +81,7 @@ class ToolRegistry:
         """
         for each in self._offered(persona):
             if each.name == name:
-                return _facts(each, "memory" if each is self._memory else "worker")
+                return _facts(each, "memory" if each.name in self._memory else "worker")
         if any(each.name == name for each in external_tools):
             return ToolFacts(kind="external")
         return None
@@ -100,7 +91,7 @@ class ToolRegistry:
         external = next((each for each in external_tools if each.name == name), None)
         if external is not None:
             return _check_external(external, arguments)
-        own = self._memory if self._memory and name == self._memory.name else self.get(name)
+        own = self._memory.get(name) or self.get(name)
         if own is None:
             return ErrorDetails(code=TOOL_NOT_FOUND, message=f"There is no tool {name[:100]}.")
         try:
@@ -112,8 +103,9 @@ class ToolRegistry:
     def _offered(self, persona: Persona) -> Iterator[Tool]:
         allowed = persona.tool_ids
         yield from (each for each in self._tools.values() if allowed is None or each.name in allowed)
-        if self._memory is not None:
-            yield self._memory
+        if self._memory:
+            yield search_memory
+            yield from (each for each in CHANGE_TOOLS if allowed is None or each.name in allowed)
 
 
 def invalid_arguments(name: str, fault: str) -> ErrorDetails:
@@ -122,7 +114,7 @@ def invalid_arguments(name: str, fault: str) -> ErrorDetails:
 
 
 def _unique(tools: Iterable[Tool]) -> Iterator[Tool]:
-    seen = {search_memory.name}
+    seen = set(_RESERVED)
     for each in tools:
         if each.name.casefold() in seen:
             raise ValueError(f"two tools are named {each.name}")

@@ -21,7 +21,7 @@ from activities.contracts import (
     TurnCommitted,
 )
 from activities.conversation import ToolMessage
-from activities.memory import MemoryKeeper, scope_of
+from activities.memory_keeper import MemoryKeeper, scope_of
 from activities.personas import Persona, Personas
 from activities.registry import ToolRegistry
 from activities.store.errors import ConversationBusy, Holder, NotOwner, TurnAlreadyRan, TurnClosed
@@ -53,12 +53,16 @@ class Executions(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TurnSettings:
-    """What the worker decides for every turn. `secrets` are the names that `options.userApiKeys` may use."""
+    """What the worker decides for every turn. `secrets` are the names that `options.userApiKeys` may use.
+
+    `memory_model` says whether a model helps memory to learn.
+    """
 
     default_model: str
     patience: Patience = field(default_factory=Patience)
     secrets: frozenset[str] = frozenset()
     has_price: Callable[[str], bool] = field(default=lambda model: False)
+    memory_model: bool = False
 
 
 class TurnActivities:
@@ -101,6 +105,7 @@ class TurnActivities:
             search_attributes=await self._executions.search_attributes(),
             patience=self._settings.patience,
             took_over=took_over,
+            memory_model=self._settings.memory_model,
         )
 
     @activity.defn

@@ -120,6 +120,7 @@ begun = contracts.TurnBegun(
     search_attributes=("TurnState",),
     patience=patience,
     took_over="t0",
+    memory_model=True,
 )
 placed = contracts.PlacedResult(row=3, result=result)
 save = contracts.SaveResults(turn_id="t1", results=(placed,))
@@ -166,9 +167,14 @@ commit = contracts.CommitTurn(
     now_ms=1_767_323_045_678,
 )
 committed = contracts.TurnCommitted(position=4, rows=4)
-learn = contracts.PostTurn(turn_id="t1", now_ms=1_767_323_045_678)
+answers = {"extract": {"result": {"memories": [{"content": "Likes tea.", "domains": []}]}, "problems": []}}
+ask_memory = contracts.MemoryAsk(turn_id="t1", now_ms=1_767_323_045_678, answers=answers)
+answered = contracts.MemoryAnswered(
+    answers=answers, next_stage="reconcile", asked=True, usage=used, model="m-2", provider="openai"
+)
+learn = contracts.PostTurn(turn_id="t1", now_ms=1_767_323_045_678, answers=answers)
 learned = contracts.PostTurnReport(
-    stored=1, merged=2, rejected=3, promoted=4, version=5, skipped="no model", problems=("a clash",)
+    stored=1, merged=2, rejected=3, promoted=4, version=5, skipped="no model", problems=("a clash",), usage=costs
 )
 
 pending = shown.PendingCall(

@@ -4,15 +4,19 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 from openai import AsyncOpenAI
 from temporalio.client import Client
 from temporalio.worker import Worker
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
-from activities.contracts import Patience
-from activities.memory import MemoryActivities, MemoryKeeper
+from activities.contracts import MEMORY_MODEL_TIMEOUT, Patience
+from activities.memory import MemoryActivities
+from activities.memory_keeper import MemoryKeeper
+from activities.memory_models import MemoryModelActivities
 from activities.model import ModelActivities, ModelSettings
 from activities.store.database import Database, open_database
 from activities.store.histories import HistoryStore
@@ -68,7 +72,7 @@ async def build_worker(
         client,
         task_queue=settings.task_queue,
         workflows=WORKFLOWS,
-        workflow_runner=TurnRunner(),
+        workflow_runner=SandboxedWorkflowRunner() if settings.workflow_sandbox else TurnRunner(),
         activities=build_activities(client, app, settings, secrets, database, model_client, tool_executor),
         max_cached_workflows=settings.max_cached_workflows,
         max_concurrent_activities=settings.max_concurrent_activities,
@@ -110,6 +114,7 @@ def build_activities(
         settings=_model_settings(settings, secrets),
     )
     tools, memory = ToolActivities(store, app.tools, tool_executor), MemoryActivities(store, keeper)
+    memory_models = MemoryModelActivities(store, keeper, model_client, _memory_model_settings(settings, secrets))
     return [
         turns.begin_turn,
         turns.save_results,
@@ -117,6 +122,10 @@ def build_activities(
         models.call_model,
         tools.run_tool,
         memory.recall,
+        memory.change_memory,
+        memory_models.extract_memories,
+        memory_models.reconcile_memories,
+        memory_models.arbitrate,
         memory.post_turn,
     ]
 
@@ -127,6 +136,7 @@ def _turn_settings(settings: Settings, secrets: Mapping[str, str]) -> TurnSettin
         patience=Patience(model_timeout=settings.model_timeout, model_attempts=settings.model_attempts),
         secrets=frozenset(secrets),
         has_price=lambda model: settings.prices.find(model) is not None,
+        memory_model=settings.memory_model is not None,
     )
 
 
@@ -137,6 +147,14 @@ def _model_settings(settings: Settings, secrets: Mapping[str, str]) -> ModelSett
         prices=settings.prices,
         tool_only_content=settings.tool_only_content,  # type: ignore[arg-type]  # the settings' pattern allows these words only
         secrets=secrets,
+    )
+
+
+def _memory_model_settings(settings: Settings, secrets: Mapping[str, str]) -> ModelSettings:
+    return replace(
+        _model_settings(settings, secrets),
+        model=settings.memory_model or "",
+        timeout=min(settings.model_timeout, MEMORY_MODEL_TIMEOUT),
     )
 
 

@@ -1,8 +1,9 @@
-"""How workflow code runs in our workers: the SDK's sandbox, with our own modules passed through, and no context per payload.
+"""How workflow code runs in our workers: without the SDK's sandbox, and without a context for every payload.
 
-Passed through: the sandbox would read `workflows/turn.py` from the disk again for every turn, so a deploy that replaces files
-under a running worker would mix old and new code, and each paused turn would hold its own copy of it. What the sandbox guards
-against, a test of the source looks for instead (`tests/test_boundaries.py`), and stored histories are replayed.
+The sandbox would read `workflows/turn.py` from the disk again for every turn, so a deploy that replaces files under a running
+worker would mix old and new code, and each paused turn would hold a copy of its own. What the sandbox guards against, a test of
+the source looks for instead (`tests/test_boundaries.py`), and stored histories are replayed. `TURNHOLD_WORKFLOW_SANDBOX` turns
+it on; the code runs in it unchanged.
 
 No context: for every payload the SDK asks the instance, three or four times, which workflow and activity it belongs to, for the
 sake of codecs and external storage. This project has neither, and the answers took a sixth of a worker's time.
@@ -11,10 +12,8 @@ sake of codecs and external storage. This project has neither, and the answers t
 from typing import Any
 
 from temporalio.converter import StorageDriverStoreContext
-from temporalio.worker import WorkflowInstance, WorkflowRunner
-from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+from temporalio.worker import UnsandboxedWorkflowRunner, WorkflowInstance, WorkflowRunner
 
-PASSED_THROUGH = ("workflows", "activities", "memory_engine")
 _NO_STORAGE = StorageDriverStoreContext(target=None)
 
 
@@ -44,8 +43,7 @@ class TurnRunner(WorkflowRunner):
     """The runner of our workers and replays."""
 
     def __init__(self) -> None:
-        restrictions = SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH)
-        self._inner = SandboxedWorkflowRunner(restrictions=restrictions)
+        self._inner = UnsandboxedWorkflowRunner()
 
     def prepare_workflow(self, defn: Any) -> None:
         """See the base class."""

@@ -34,11 +34,13 @@ class Settings(BaseSettings):
     model: str = "gpt-5-mini"
     model_timeout: float = Field(default=300.0, gt=0, le=3600)
     model_attempts: int = Field(default=8, ge=1, le=100)
+    memory_model: str | None = None
     model_prices: dict[str, Price] = Field(default_factory=dict)
     tool_only_content: str = Field(default="null", pattern="^(null|empty|omit)$")
     shutdown_grace: float = Field(default=30.0, ge=0, le=600)
     max_cached_workflows: int = Field(default=1000, ge=0)
     max_concurrent_activities: int = Field(default=100, ge=1)
+    workflow_sandbox: bool = False
     tool_threads: int = Field(default=32, ge=1)
     openai_api_key: SecretStr | None = Field(default=None, validation_alias="OPENAI_API_KEY")
     openai_base_url: str | None = Field(default=None, validation_alias="OPENAI_BASE_URL")

@@ -4,8 +4,9 @@ Bounded store calls are local activities: they save four history events each and
 are, since a local activity blocks queries and runs again with its whole task when a worker dies.
 """
 
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from temporalio import workflow
 from temporalio.common import RetryPolicy
@@ -13,8 +14,12 @@ from temporalio.exceptions import ApplicationError
 
 with workflow.unsafe.imports_passed_through():
     from activities.contracts import (
+        MEMORY_MODEL_TIMEOUT,
         BeginTurn,
         CommitTurn,
+        MemoryAnswered,
+        MemoryAsk,
+        MemoryStage,
         ModelReply,
         ModelRequest,
         Patience,
@@ -31,6 +36,8 @@ with workflow.unsafe.imports_passed_through():
     from activities.errors import PAYLOAD_ERROR_TYPES, PAYLOAD_TOO_LARGE
     from activities.json_values import encoded_size
     from activities.memory import MemoryActivities
+    from activities.memory_models import MemoryModelActivities
+    from activities.memory_tools import search_memory
     from activities.model import ModelActivities
     from activities.tools import ToolActivities
     from activities.turns import TurnActivities
@@ -41,8 +48,15 @@ MAX_PAYLOAD_BYTES = 1_500_000
 STORE_CALL = timedelta(seconds=2)
 HEARTBEAT = timedelta(seconds=10)
 TOOL_GRACE = 15.0
+MEMORY_ATTEMPTS = 3
 
 T = TypeVar("T", bound=Wire)
+
+_MEMORY_STEPS: dict[MemoryStage, Callable[[Any, MemoryAsk], Awaitable[MemoryAnswered]]] = {
+    "extract": MemoryModelActivities.extract_memories,
+    "reconcile": MemoryModelActivities.reconcile_memories,
+    "arbitrate": MemoryModelActivities.arbitrate,
+}
 
 _STORE_RETRY = RetryPolicy(
     initial_interval=timedelta(milliseconds=100),
@@ -107,15 +121,14 @@ async def ask_model(request: ModelRequest, patience: Patience, model: str) -> Mo
 
 
 async def run_tool(request: ToolRun, facts: ToolFacts) -> ToolRan:
-    """One run of a worker tool, or of the memory's search. Its own retries are counted by the activity.
+    """One run of a worker tool, or of one of memory's. Its own retries are counted by the activity.
 
     The activity is tried again after a lost worker whatever the tool is: it knows from its ledger whether the tool may run
     a second time.
     """
     timeout = timedelta(seconds=facts.timeout + TOOL_GRACE)
-    method = MemoryActivities.recall if facts.kind == "memory" else ToolActivities.run_tool
     return await workflow.execute_activity_method(
-        method,
+        _tool_step(request, facts),
         measured(request),
         start_to_close_timeout=timeout,
         schedule_to_close_timeout=timeout * (facts.retries + 1) + timedelta(minutes=10),
@@ -130,13 +143,39 @@ async def run_tool(request: ToolRun, facts: ToolFacts) -> ToolRan:
     )
 
 
+def _tool_step(request: ToolRun, facts: ToolFacts) -> Callable[[Any, ToolRun], Awaitable[ToolRan]]:
+    if facts.kind != "memory":
+        return ToolActivities.run_tool
+    return MemoryActivities.recall if request.name == search_memory.name else MemoryActivities.change_memory
+
+
+async def ask_memory_model(stage: MemoryStage, request: MemoryAsk, patience: Patience) -> MemoryAnswered:
+    """One question to the model of memory. Few tries: the turn can do without."""
+    attempt = timedelta(seconds=min(patience.model_timeout, MEMORY_MODEL_TIMEOUT))
+    return await workflow.execute_activity_method(
+        _MEMORY_STEPS[stage],
+        measured(request),
+        start_to_close_timeout=attempt + timedelta(seconds=30),
+        schedule_to_close_timeout=attempt * MEMORY_ATTEMPTS + timedelta(minutes=10),
+        heartbeat_timeout=HEARTBEAT,
+        retry_policy=RetryPolicy(
+            initial_interval=timedelta(seconds=1),
+            maximum_interval=timedelta(seconds=10),
+            maximum_attempts=MEMORY_ATTEMPTS,
+            non_retryable_error_types=list(PAYLOAD_ERROR_TYPES),
+        ),
+        summary=f"memory {stage}",
+    )
+
+
 async def post_turn(request: PostTurn) -> PostTurnReport:
     """Let the memory learn."""
     return await workflow.execute_activity_method(
         MemoryActivities.post_turn,
-        request,
+        measured(request),
         start_to_close_timeout=timedelta(seconds=60),
-        schedule_to_close_timeout=timedelta(minutes=3),
+        # Tries are few; the time is for a turn that meets no worker for a while, and would else have taught nothing.
+        schedule_to_close_timeout=timedelta(hours=1),
         retry_policy=RetryPolicy(
             initial_interval=timedelta(milliseconds=200), maximum_interval=timedelta(seconds=10), maximum_attempts=8
         ),

@@ -24,8 +24,6 @@ with workflow.unsafe.imports_passed_through():
         CommitTurn,
         ModelReply,
         ModelRequest,
-        PostTurn,
-        PostTurnReport,
         SaveResults,
         ToolFacts,
         ToolRun,
@@ -36,6 +34,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.contracts import TurnPhase
     from workflows.display import end_details
     from workflows.failures import TurnStopped, failure_of, lost_tool
+    from workflows.learning import learn
     from workflows.messages import TurnMessages
     from workflows.names import TURN_WORKFLOW
     from workflows.pause import FillReason, Pause, Slot
@@ -273,11 +272,9 @@ class TurnWorkflow(TurnMessages):
         """Memory learns from the committed turn. Its failure is told in the output and fails nothing."""
         state = self._state
         assert state.output is not None
-        try:
-            report = await steps.post_turn(PostTurn(turn_id=state.key, now_ms=_ms(workflow.now())))
-        except ActivityError as fault:
-            report = PostTurnReport(skipped="the memory step failed", problems=(failure_of(fault).message,))
-        told = {"planned": state.claimed.memory, "learned": report}
+        begun = state.claimed
+        report = await learn(state.key, _ms(workflow.now()), begun.patience, asks_model=begun.memory_model)
+        told = {"planned": begun.memory, "learned": report}
         memory = {name: part.model_dump(by_alias=True, exclude_none=True) for name, part in told.items()}
         state.output = state.output.model_copy(update={"memory": memory})
 

@@ -73,6 +73,10 @@ async def test_the_request_has_the_persona_memory_earlier_turns_and_this_one(des
         "get_user",
         "write_file",
         "search_memory",
+        "remember",
+        "forget",
+        "resolve_tension",
+        "record_outcome",
     ]
     assert sent["model"] == "scripted-1"
     assert "stream" not in sent

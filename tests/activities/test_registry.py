@@ -26,6 +26,7 @@ def refund(order_id: str) -> None: ...
 
 
 EVERYONE = Persona(id="default")
+MEMORY = ["search_memory", "remember", "forget", "resolve_tension", "record_outcome"]
 READER = Persona(id="reader", tool_ids=("get_user",))
 REGISTRY = ToolRegistry([get_user, list_zones, refund])
 BROWSE = ExternalTool(
@@ -39,7 +40,7 @@ def names(definitions: list[dict[str, Any]]) -> list[str]:
 
 def test_definitions_are_worker_then_memory_then_external_tools() -> None:
     made = REGISTRY.definitions(EVERYONE, [BROWSE])
-    assert names(made) == ["get_user", "list_zones", "refund", "search_memory", "browse"]
+    assert names(made) == ["get_user", "list_zones", "refund", *MEMORY, "browse"]
     assert made[0] == {
         "type": "function",
         "function": {
@@ -59,6 +60,19 @@ def test_persona_is_offered_its_own_tools_only() -> None:
     assert names(REGISTRY.definitions(READER, [])) == ["get_user", "search_memory"]
     assert REGISTRY.facts(READER, [], "refund") is None
     assert names(REGISTRY.definitions(Persona(id="mute", tool_ids=()), [])) == ["search_memory"]
+
+
+def test_a_persona_that_lists_its_tools_changes_memory_only_with_those_it_lists() -> None:
+    keeper = Persona(id="keeper", tool_ids=("get_user", "record_outcome", "remember"))
+    assert names(REGISTRY.definitions(keeper, [])) == ["get_user", "search_memory", "remember", "record_outcome"]
+    assert REGISTRY.facts(keeper, [], "forget") is None
+    REGISTRY.validate(Personas([keeper]))
+
+
+def test_tools_of_memory_are_run_again_only_where_that_changes_nothing_more() -> None:
+    facts = {name: REGISTRY.facts(EVERYONE, [], name) for name in MEMORY}
+    assert {each.kind for each in facts.values() if each is not None} == {"memory"}
+    assert [name for name, each in facts.items() if each is not None and not each.repeatable] == ["record_outcome"]
 
 
 def test_external_schema_that_does_not_say_object_is_completed() -> None:
@@ -85,8 +99,8 @@ def test_facts_say_what_the_gate_and_the_retry_policy_need() -> None:
 
 
 def test_external_tool_may_not_take_a_name_the_turn_has() -> None:
-    outside = [ExternalTool(name=name) for name in ("GET_USER", "search_memory", "ok", "Ok", "refund")]
-    assert REGISTRY.clashes(EVERYONE, outside) == ["GET_USER", "search_memory", "Ok", "refund"]
+    outside = [ExternalTool(name=name) for name in ("GET_USER", "search_memory", "ok", "Ok", "refund", "Forget")]
+    assert REGISTRY.clashes(EVERYONE, outside) == ["GET_USER", "search_memory", "Ok", "refund", "Forget"]
     assert REGISTRY.clashes(READER, outside) == ["GET_USER", "search_memory", "Ok"]
     assert REGISTRY.clashes(EVERYONE, [BROWSE]) == []
 
@@ -103,6 +117,8 @@ def test_check_lets_good_calls_pass() -> None:
     assert REGISTRY.check("list_zones", {}, []) is None
     assert REGISTRY.check("get_user", {"id": "5"}, []) is None
     assert REGISTRY.check("search_memory", {"query": "tea"}, []) is None
+    assert REGISTRY.check("forget", {"id": "mem_1"}, []) is None
+    assert REGISTRY.check("record_outcome", {"domain": "sql", "success": "true"}, []) is None
     assert REGISTRY.check("browse", {"url": "https://example.org"}, [BROWSE]) is None
 
 
@@ -146,8 +162,9 @@ def test_names_are_unique_whatever_their_case() -> None:
 
     with pytest.raises(ValueError, match="GET_USER"):
         ToolRegistry([get_user, named("GET_USER")])
-    with pytest.raises(ValueError, match="search_memory"):
-        ToolRegistry([named("search_memory")])
+    for reserved in MEMORY:
+        with pytest.raises(ValueError, match=reserved):
+            ToolRegistry([named(reserved)])
 
 
 def test_persona_with_an_unknown_tool_is_refused() -> None:

@@ -1,7 +1,6 @@
 """Whole turns on a real server: how they run and how they end."""
 
 import pytest
-from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
 from tests.support import Harness, event_types, events_of, external
 from worker.app import AgentApp, tool
@@ -66,10 +65,9 @@ async def test_worker_tools_run_while_the_turn_waits(harness: Harness) -> None:
 
 
 @pytest.mark.filterwarnings("error:.*imported after initial workflow load.*:UserWarning")
-async def test_a_turn_runs_in_the_sdks_own_sandbox_too(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a tool, a pause and memory, nothing passed through by the runner, and no late import."""
-    monkeypatch.setattr("worker.build.TurnRunner", SandboxedWorkflowRunner)
-    await harness.work(AgentApp(tools=[lookup_order]), cached=False)
+async def test_a_turn_runs_in_the_sdks_own_sandbox_too(harness: Harness) -> None:
+    """With a tool, a pause and memory, and no late import."""
+    await harness.work(AgentApp(tools=[lookup_order]), cached=False, workflow_sandbox=True)
     harness.model.call([("lookup_order", {"order_id": "1"}), ("search_memory", {"query": "host"}), ("approve", {})])
     harness.model.say("Done.")
 

@@ -1,0 +1,44 @@
+"""A finished turn as memory hears it, read from the store."""
+
+from collections.abc import Iterable
+
+from temporalio.exceptions import ApplicationError
+
+from activities import errors
+from activities.conversation import AssistantMessage, Message, UserMessage
+from activities.memory_keeper import Exchange
+from activities.store.records import StoredTurn
+from activities.store.turn_store import TurnStore
+from activities.texts import text_of
+
+HISTORY_MESSAGES = 400
+HISTORY_CHARS = 200_000
+
+
+def stored_turn(store: TurnStore, turn_id: str) -> StoredTurn:
+    """The turn; one that does not exist is a final failure."""
+    turn = store.turn(turn_id)
+    if turn is None:
+        raise ApplicationError(f"there is no turn {turn_id!r}", type=errors.SYS_RESOURCE_NOT_FOUND, non_retryable=True)
+    return turn
+
+
+def exchange_of(store: TurnStore, turn: StoredTurn, now_ms: int) -> Exchange:
+    """What was said in the turn, by whom. Results of tools are not part of it: nobody said them."""
+    rows = [message for _, message in store.rows(turn.id, None)]
+    replied = "\n".join(row.content for row in rows if isinstance(row, AssistantMessage) and row.content)
+    return Exchange(turn.id, "\n".join(said_in(rows)), replied, turn.input.session_id, now_ms)
+
+
+def said_in_conversation(store: TurnStore, turn: StoredTurn) -> list[str]:
+    """The user's messages of the conversation, those of this turn last; of a very long one the newest."""
+    earlier = store.history(turn.conversation_id, turn.position, HISTORY_MESSAGES, HISTORY_CHARS)
+    return [
+        *(text for messages in earlier for text in said_in(messages)),
+        *said_in(message for _, message in store.rows(turn.id, None)),
+    ]
+
+
+def said_in(messages: Iterable[Message]) -> list[str]:
+    """The texts of the user's messages among these."""
+    return [text_of(message.content) for message in messages if isinstance(message, UserMessage)]
