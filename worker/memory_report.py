@@ -53,7 +53,7 @@ def _section(heading: str, lines: Iterable[str]) -> str:
 
 
 def _index(engine: CognitiveMemory) -> Iterator[str]:
-    for item in (*engine.memories("L0"), *engine.memories("L1"), *engine.memories("L2")):
+    for item in (*engine.memories("L0"), *engine.memories("L1")):
         if item.superseded_by is None and not item.quarantined:
             yield f"- {_line(item.id)} [{TIERS[item.tier]}] {_line(gist_of(item), 120)}"
 
@@ -92,7 +92,7 @@ def _weak(engine: CognitiveMemory) -> Iterator[str]:
     model = engine.self_model
     for name in weak_domains(model):
         known = model.domains[name]
-        yield f"- {_line(name)}: {known.reliability_score:.0%} of {known.sample_count} outcomes"
+        yield f"- {_line(name)}: reliability {known.reliability_score:.0%}, outcomes: {known.sample_count}"
         yield from (f"  beware: {_line(pattern)}" for pattern in known.known_failure_patterns)
 
 

@@ -1,6 +1,7 @@
 """The agent's own use of its memory, on a real store: each change once, whatever is cut off in between."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,17 @@ async def test_an_outcome_that_was_cut_off_is_not_counted_again(desk: Desk, monk
     ran = await desk.change("record_outcome", domain="database", success=False)
     assert ran.result.error_details["code"] == errors.TOOL_OUTCOME_UNKNOWN
     assert desk.outcomes() == 1
+
+
+def test_changes_of_one_memory_at_once_all_count(desk: Desk) -> None:
+    keepers = [MemoryKeeper(SnapshotStore(desk.database)) for _ in range(3)]
+
+    def count(number: int) -> None:
+        keepers[number % 3].change(SCOPE, 9, lambda engine: engine.record_domain_outcome("database", True))
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(count, range(12)))
+    assert desk.outcomes() == 12
 
 
 @pytest.mark.parametrize("by", ["id", "query"])

@@ -82,7 +82,7 @@ async def test_contradictions_and_weak_domains_are_shown(url: str) -> None:
     remember(url, change)
     _, out, _ = await run(url, "show", "--user", "ren")
     assert "[critical] It is in Graz. / It is in Linz.\n  asks: Where is it?" in out
-    assert "- database: " in out
+    assert "- database: reliability 32%, outcomes: 3" in out
     assert "beware: forgets the index" in out
 
 
