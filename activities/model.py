@@ -156,6 +156,9 @@ class ModelActivities:
         return _Reading(turn, persona, history, rows, None)
 
     def _keep(self, request: ModelRequest, message: AssistantMessage) -> AssistantMessage:
+        if activity.in_activity() and activity.info().attempt == 1:
+            self._store.put_rows(request.turn_id, [(request.rows, message)])
+            return message
         # An attempt that was given up may still be running: the reply that came first is the one that counts.
         standing = dict(self._store.rows(request.turn_id, request.rows + 1)).get(request.rows)
         if isinstance(standing, AssistantMessage):

@@ -76,11 +76,12 @@ def claim(connection: Connection, begin: BeginTurn, persona_id: str, imported: l
         NotOwner, ConversationBusy, TurnAlreadyRan.
     """
     owner = _Owner.of(begin.input)
-    next_position = _lock_conversation(connection, begin, owner, persona_id, imported)
+    next_position, is_new = _lock_conversation(connection, begin, owner, persona_id, imported)
     turn = connection.execute(_TURN, {"turn_id": begin.turn_id}).one_or_none()
     if turn is not None:
         _check_may_run(turn, begin, owner)
-    _check_free(connection, begin)
+    if not is_new:
+        _check_free(connection, begin)
     if turn is None:
         return _open(connection, begin, owner, persona_id, next_position)
     if turn.first_run_id == storable(begin.first_run_id):
@@ -90,12 +91,12 @@ def claim(connection: Connection, begin: BeginTurn, persona_id: str, imported: l
 
 def _lock_conversation(
     connection: Connection, begin: BeginTurn, owner: _Owner, persona_id: str, imported: list[list[Message]]
-) -> int:
-    """Lock the conversation, made if it is new, and say which position is next."""
+) -> tuple[int, bool]:
+    """Lock the conversation, made if it is new, and say which position is next, and whether it was made."""
     found = connection.execute(_LOCK_CONVERSATION, {"conversation_id": begin.conversation_id}).one_or_none()
     if found is not None:
         _check_owner(found, owner, f"conversation {begin.conversation_id!r}")
-        return int(found.next_position)
+        return int(found.next_position), False
     connection.execute(
         _NEW_CONVERSATION,
         {
@@ -111,7 +112,7 @@ def _lock_conversation(
     )
     for position, said in enumerate(imported):
         _import_turn(connection, begin, owner, persona_id, position, said)
-    return len(imported)
+    return len(imported), True
 
 
 def _import_turn(
