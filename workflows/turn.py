@@ -304,6 +304,7 @@ class TurnWorkflow(TurnMessages):
                 timeout_summary=None if timeout is None else "deadline of the turn",
             )
         except TimeoutError:
+            # The turn's deadline passed with the work undone; it is stopped below, as for a user who moved on.
             pass
         except asyncio.CancelledError:
             await _cancel({"work": task})
