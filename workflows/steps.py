@@ -51,6 +51,7 @@ TOOL_GRACE = 15.0
 MEMORY_ATTEMPTS = 3
 
 T = TypeVar("T", bound=Wire)
+R = TypeVar("R", bound=Wire)
 
 _MEMORY_STEPS: dict[MemoryStage, Callable[[Any, MemoryAsk], Awaitable[MemoryAnswered]]] = {
     "extract": MemoryModelActivities.extract_memories,
@@ -67,35 +68,25 @@ _STORE_RETRY = RetryPolicy(
 
 async def begin_turn(request: BeginTurn) -> TurnBegun:
     """Claim the conversation. A store that stays away for a minute fails the turn."""
-    return await workflow.execute_local_activity_method(
-        TurnActivities.begin_turn,
-        request,
-        start_to_close_timeout=timedelta(seconds=10),
-        schedule_to_close_timeout=timedelta(seconds=60),
-        local_retry_threshold=STORE_CALL,
-        retry_policy=_STORE_RETRY,
-    )
+    return await _in_store(TurnActivities.begin_turn, request, timedelta(seconds=60))
 
 
 async def save_results(request: SaveResults) -> ResultsSaved:
     """Store results too large to be an activity's recorded input."""
-    return await workflow.execute_local_activity_method(
-        TurnActivities.save_results,
-        request,
-        start_to_close_timeout=timedelta(seconds=10),
-        schedule_to_close_timeout=timedelta(minutes=5),
-        local_retry_threshold=STORE_CALL,
-        retry_policy=_STORE_RETRY,
-    )
+    return await _in_store(TurnActivities.save_results, request, timedelta(minutes=5))
 
 
 async def commit_turn(request: CommitTurn) -> TurnCommitted:
     """Close the turn in the store."""
+    return await _in_store(TurnActivities.commit_turn, request, timedelta(minutes=5))
+
+
+async def _in_store(method: Callable[[Any, T], Awaitable[R]], request: T, patience: timedelta) -> R:
     return await workflow.execute_local_activity_method(
-        TurnActivities.commit_turn,
+        method,
         request,
         start_to_close_timeout=timedelta(seconds=10),
-        schedule_to_close_timeout=timedelta(minutes=5),
+        schedule_to_close_timeout=patience,
         local_retry_threshold=STORE_CALL,
         retry_policy=_STORE_RETRY,
     )

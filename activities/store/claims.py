@@ -195,10 +195,6 @@ def _input_text(turn_input: TurnInput) -> str:
     return to_text(turn_input.model_copy(update={"histories": None}) if turn_input.histories else turn_input)
 
 
-def _put_question(connection: Connection, begin: BeginTurn) -> None:
-    message_rows.put(connection, begin.turn_id, [(0, UserMessage(content=begin.input.content))])
-
-
 def _resume(connection: Connection, begin: BeginTurn, turn: Row[Any]) -> Claimed:
     """The same first run again: a retry of this very claim, or a run that was reset and goes on with what stands."""
     is_retry = turn.state == "open" and turn.run_id == storable(begin.run_id)
@@ -228,5 +224,5 @@ def _restart(connection: Connection, begin: BeginTurn, persona_id: str, turn: Ro
             "now": begin.now_ms,
         },
     )
-    _put_question(connection, begin)
+    message_rows.begin(connection, begin.turn_id, UserMessage(content=begin.input.content))
     return Claimed(position=turn.position, rows=1, resumed=False, plan=None)
