@@ -219,7 +219,6 @@ status = shown.TurnStatus(
     error=error,
     memory={"entries": 2},
     rejected_answers=1,
-    unknown_messages=2,
 )
 chunk = transcript.Chunk(
     sequence=3,

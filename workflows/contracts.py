@@ -90,4 +90,3 @@ class TurnStatus(Wire):
     error: ErrorDetails | None = None
     memory: dict[str, Any] | None = None
     rejected_answers: int = 0
-    unknown_messages: int = 0
