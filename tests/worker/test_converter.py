@@ -183,7 +183,8 @@ def test_a_value_that_holds_itself_can_be_sent() -> None:
 @pytest.mark.parametrize("value", [math.nan, {"a": [math.inf]}, 10**5_000], ids=["nan", "inf", "endless"])
 def test_numbers_json_does_not_have_are_not_sent(value: Any) -> None:
     [encoded] = converter.to_payloads([value])
-    from_json(encoded.data, allow_inf_nan=False)
+    read = from_json(encoded.data, allow_inf_nan=False)
+    assert read in (None, {"a": [None]}) or str(read).startswith("[cut: an integer of ")
 
 
 def test_workers_and_clients_share_one_converter() -> None:

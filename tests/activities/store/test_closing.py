@@ -221,3 +221,6 @@ def test_committing_and_resetting_racers_do_not_deadlock(store: TurnStore) -> No
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(work, range(4)))
+    store.commit(commit("t1"))
+
+    assert store.rows("t1") == [(0, asked("question of t1"))]
