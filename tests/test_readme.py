@@ -98,9 +98,7 @@ def test_every_command_of_the_walk_runs(folder: Path) -> None:
 def _script(steps: list[str], polling: str) -> str:
     """The steps as one script: wait for the worker first, and for the pause where a reader would look at the UI."""
     first, second, *rest = steps
-    paused = (
-        "until temporal workflow query -w turn-walk-1 --type get_state -o json | grep -q waiting; do sleep 0.2; done\n"
-    )
+    paused = "until temporal workflow query -w turn-walk-1 --type get_state -o json | grep -q '\"waiting\"'; do sleep 0.2; done\n"
     # The list of workflows is served from an index that follows within a second.
     return (
         first.replace("temporal workflow start", f"{polling}temporal workflow start", 1)
