@@ -4,7 +4,6 @@
 `python -m worker`.
 """
 
-import asyncio
 import json
 import sys
 from contextlib import AsyncExitStack
@@ -21,6 +20,7 @@ from benchmarks.bare import BARE_TASK_QUEUE, BareActivities, BareWorkflow
 from benchmarks.processes import announce_and_wait
 from worker.build import FAILURES, HEARTBEAT_THROTTLE, running_worker
 from worker.connect import connect
+from worker.event_loop import run
 from worker.settings import Settings, load_settings
 
 
@@ -55,4 +55,4 @@ def _bare_worker(client: Client, settings: Settings, activities: BareActivities)
 
 
 if __name__ == "__main__":
-    asyncio.run(work(json.loads(Path(sys.argv[1]).read_text()) if len(sys.argv) > 1 else None))
+    run(work(json.loads(Path(sys.argv[1]).read_text()) if len(sys.argv) > 1 else None))

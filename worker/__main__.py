@@ -10,8 +10,9 @@ from activities.store.errors import StoreError
 from worker.app import AppInvalid, load_app
 from worker.build import running_worker
 from worker.connect import CannotConnect, connect
-from worker.executions import TemporalExecutions
+from worker.event_loop import run
 from worker.exits import leave
+from worker.search_attributes import RegisteredAttributes
 from worker.settings import Settings, SettingsInvalid, load_secrets, load_settings
 from workflows.names import SEARCH_ATTRIBUTES
 
@@ -24,7 +25,7 @@ def main() -> int:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
         settings = load_settings()
-        asyncio.run(_run(settings, arguments.app or settings.app))
+        run(_run(settings, arguments.app or settings.app))
     except (SettingsInvalid, AppInvalid, CannotConnect, StoreError) as fault:
         print(f"the worker cannot start: {fault}", file=sys.stderr)
         return 1
@@ -38,7 +39,7 @@ async def _run(settings: Settings, app_name: str | None) -> None:
         loop.add_signal_handler(number, stopping.set)
     app = load_app(app_name)
     client = await connect()
-    await _announce_search_attributes(TemporalExecutions(client), client.namespace)
+    await _announce_search_attributes(RegisteredAttributes(client), client.namespace)
     async with running_worker(client, app, settings, load_secrets()):
         if not settings.has_model:
             logger.warning("no OPENAI_API_KEY or OPENAI_BASE_URL is set: turns are answered by a scripted model")
@@ -48,8 +49,8 @@ async def _run(settings: Settings, app_name: str | None) -> None:
     logger.info("stopped")
 
 
-async def _announce_search_attributes(executions: TemporalExecutions, namespace: str) -> None:
-    missing = await executions.register_search_attributes()
+async def _announce_search_attributes(attributes: RegisteredAttributes, namespace: str) -> None:
+    missing = await attributes.register()
     for name in missing:
         logger.warning(
             "search attribute %s is not registered, so lists cannot be filtered by it; register it with: "

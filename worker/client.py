@@ -22,6 +22,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from activities.conversation import GMIOutput
 from activities.json_values import encoded_size, json_fault
 from worker.pollers import has_worker
+from worker.search_attributes import RegisteredAttributes, starting_attributes
 from workflows.answers import MAX_ANSWER_BYTES
 from workflows.contracts import AnswerAck, PendingRequest, RejectedAnswer, TurnStatus
 from workflows.names import TASK_QUEUE, TURN_WORKFLOW, turn_workflow_id
@@ -226,6 +227,7 @@ class TurnClient:
     def __init__(self, client: Client, task_queue: str = TASK_QUEUE) -> None:
         self._client = client
         self._task_queue = task_queue
+        self._attributes = RegisteredAttributes(client)
 
     async def start(self, content: Any, *, turn_id: str | None = None, **fields: Any) -> Turn:
         """Start a turn. `fields` are those of the turn's input, in snake_case or camelCase.
@@ -252,6 +254,7 @@ class TurnClient:
                 id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
                 id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
                 static_summary=_summary(content),
+                search_attributes=starting_attributes(body, await self._attributes.names()),
             )
         except WorkflowAlreadyStartedError as exists:
             raise TurnExists(f"a turn {workflow_id!r} runs or has run; this message was not taken") from exists

@@ -61,6 +61,7 @@ class TurnWorkflow(TurnMessages):
     async def run(self, *arguments: Any) -> GMIOutput:
         """The life of the turn."""
         if self._invalid is not None:
+            self._visibility.ended("failed")
             raise self._failed(self._invalid)
         try:
             await self._begin()

@@ -25,22 +25,35 @@ _DEADLINE = SearchAttributeKey.for_datetime(names.PAUSE_DEADLINE)
 
 MAX_TOOLS_SHOWN = 20
 
+_Update = SearchAttributeUpdate[Any]
+
 
 class Visibility:
-    """Sets what the namespace knows. Each call is one history event."""
+    """Sets what the namespace does not know yet. Each call is at most one history event.
+
+    A client may have started the turn with some of it, so that the turn is found before any worker has seen it.
+    """
 
     def __init__(self) -> None:
-        self._registered: frozenset[str] = frozenset()
+        self._given = {pair.key.name: pair.value for pair in workflow.info().typed_search_attributes}
+        self._registered = frozenset(self._given)
+        self._delayed: list[_Update] = []
 
     def begin(self, begun: TurnBegun, given: TurnInput) -> None:
         """The turn runs; whose it is."""
-        self._registered = frozenset(begun.search_attributes)
-        self._set(
+        self._registered |= frozenset(begun.search_attributes)
+        wanted = [
             _STATE.value_set("running"),
             _CONVERSATION.value_set(begun.conversation_id),
             _USER.value_set(given.user_id),
             _PERSONA.value_set(begun.persona_id),
-        )
+        ]
+        new = [update for update in wanted if self._given.get(update.key.name) != update.value]
+        if [update.key for update in new] == [_PERSONA]:
+            # Which persona is the default is not worth an event of its own: it goes with the next change.
+            self._delayed = new
+        else:
+            self._set(*new)
 
     def waiting(self, calls: Sequence[PendingCall], deadline: datetime) -> None:
         """The turn waits for these calls until the deadline."""
@@ -55,7 +68,8 @@ class Visibility:
         """The turn is over."""
         self._set(_STATE.value_set(phase))
 
-    def _set(self, *updates: SearchAttributeUpdate[Any]) -> None:
-        known = [update for update in updates if update.key.name in self._registered]
-        if known:
-            workflow.upsert_search_attributes(known)
+    def _set(self, *updates: _Update) -> None:
+        registered = [update for update in (*self._delayed, *updates) if update.key.name in self._registered]
+        self._delayed = []
+        if registered:
+            workflow.upsert_search_attributes(registered)

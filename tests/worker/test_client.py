@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from tests.support import Harness, external
-from worker.client import AnswerRefused, NoWorker, TurnEnded, TurnExists
+from tests.support import Harness, event_types, events_of, external
+from worker.client import AnswerRefused, NoWorker, TurnEnded, TurnExists, TurnFailed
 
 
 async def test_it_says_within_ten_seconds_that_no_worker_polls(harness: Harness) -> None:
@@ -103,3 +103,34 @@ async def test_a_worker_that_answers_late_does_not_end_the_wait(
     await harness.work()
 
     assert not (await turn.next_stop()).is_final
+
+
+async def test_a_turn_is_found_before_any_worker_has_seen_it(harness: Harness) -> None:
+    """By whose it is; the worker then has nothing to add but the persona, which goes with the next change."""
+    turn = await harness.turns.start("Hi", userId="ren", conversationId="c-found")
+    started = dict((await turn.handle.describe()).typed_search_attributes)
+    await harness.work()
+    harness.model.say("Hello.")
+    await turn.result()
+    types = event_types(await events_of(turn.handle))
+    ended = (await turn.handle.describe()).typed_search_attributes
+
+    assert {key.name: value for key, value in started.items()} == {
+        "TurnState": "running",
+        "ConversationId": "c-found",
+        "UserId": "ren",
+    }
+    assert types.count("UPSERT_WORKFLOW_SEARCH_ATTRIBUTES") == 1
+    assert {pair.key.name: pair.value for pair in ended}["TurnState"] == "completed"
+    assert {pair.key.name: pair.value for pair in ended}["PersonaId"] == "default"
+
+
+async def test_a_turn_that_cannot_begin_is_not_shown_as_running(harness: Harness) -> None:
+    """Neither one with an invalid input, nor one whose persona does not exist."""
+    await harness.work()
+    for fields in ({"colour": "red"}, {"personaId": "nobody"}):
+        turn = await harness.turns.start("Hi", **fields)
+        with pytest.raises(TurnFailed):
+            await turn.result()
+        shown = {pair.key.name: pair.value for pair in (await turn.handle.describe()).typed_search_attributes}
+        assert shown["TurnState"] == "failed"
