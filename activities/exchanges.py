@@ -17,17 +17,22 @@ HISTORY_CHARS = 200_000
 
 def stored_turn(store: TurnStore, turn_id: str) -> StoredTurn:
     """The turn; one that does not exist is a final failure."""
-    turn = store.turn(turn_id)
+    return _existing(store.turn(turn_id), turn_id)
+
+
+def _existing(turn: StoredTurn | None, turn_id: str) -> StoredTurn:
     if turn is None:
         raise ApplicationError(f"there is no turn {turn_id!r}", type=errors.SYS_RESOURCE_NOT_FOUND, non_retryable=True)
     return turn
 
 
-def exchange_of(store: TurnStore, turn: StoredTurn, now_ms: int) -> Exchange:
-    """What was said in the turn, by whom. Results of tools are not part of it: nobody said them."""
-    rows = [message for _, message in store.rows(turn.id, None)]
+def exchange_of(store: TurnStore, turn_id: str, now_ms: int) -> tuple[StoredTurn, Exchange]:
+    """The turn and what was said in it, by whom. Results of tools are not part of it: nobody said them."""
+    found, placed = store.turn_and_rows(turn_id)
+    turn = _existing(found, turn_id)
+    rows = [message for _, message in placed]
     replied = "\n".join(row.content for row in rows if isinstance(row, AssistantMessage) and row.content)
-    return Exchange(turn.id, "\n".join(said_in(rows)), replied, turn.input.session_id, now_ms)
+    return turn, Exchange(turn.id, "\n".join(said_in(rows)), replied, turn.input.session_id, now_ms)
 
 
 def said_in_conversation(store: TurnStore, turn: StoredTurn) -> list[str]:

@@ -116,9 +116,8 @@ class MemoryActivities:
         return ToolCallResult(tool_call_id=run.call_id, tool_name=run.name, output=output)
 
     def _learn(self, request: PostTurn) -> PostTurnReport:
-        turn = stored_turn(self._store, request.turn_id)
         answers = read_answers(request.answers)
-        exchange = exchange_of(self._store, turn, request.now_ms)
+        turn, exchange = exchange_of(self._store, request.turn_id, request.now_ms)
         result, version = self._keeper.learn(scope_of(turn.input, turn.persona_id), exchange, answers)
         return PostTurnReport(
             stored=result.counts.stored,

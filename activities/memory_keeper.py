@@ -112,24 +112,31 @@ class MemoryKeeper:
         Raises:
             SnapshotConflict: others kept being faster.
         """
-        return self.change(scope, exchange.now_ms, lambda engine: _begin(engine, exchange, (), answers).finish())
+
+        def hear(engine: CognitiveMemory) -> PostTurnResult:
+            return _begin(engine, exchange, (), answers).finish()
+
+        return self.change(scope, exchange.now_ms, hear, look_first=False)
 
     def read(self, scope: Scope, look: Callable[[CognitiveMemory], T]) -> T:
         """What `look` sees in the newest engine, which it must not change or keep."""
         with self._newest(scope) as held:
             return look(held.engine)
 
-    def change(self, scope: Scope, now_ms: int, work: Callable[[CognitiveMemory], T]) -> tuple[T, int]:
+    def change(
+        self, scope: Scope, now_ms: int, work: Callable[[CognitiveMemory], T], *, look_first: bool = True
+    ) -> tuple[T, int]:
         """Do `work` on the newest engine and save it; its result, and the version that holds it.
 
         Two writers of one scope both succeed: the later one loads what the first saved and does its work on top of it.
-        What `work` raises passes through, and nothing is saved.
+        What `work` raises passes through, and nothing is saved. Without `look_first` the first try is made on the engine
+        that is at hand, which saves a question to the database: only for work that raises nothing for what it finds.
 
         Raises:
             SnapshotConflict: others kept being faster.
         """
         for attempt in range(CONFLICT_TRIES):
-            with self._newest(scope) as held:
+            with self._newest(scope, look=look_first) as held:
                 try:
                     result = work(held.engine)
                     blob = dump_snapshot(held.engine.get_snapshot())
@@ -147,11 +154,12 @@ class MemoryKeeper:
         raise AssertionError("unreachable: the last attempt returns or raises")
 
     @contextmanager
-    def _newest(self, scope: Scope) -> Iterator[_Held]:
-        """The scope's engine at the newest stored version, for this thread alone."""
+    def _newest(self, scope: Scope, *, look: bool = True) -> Iterator[_Held]:
+        """The scope's engine at the newest stored version, for this thread alone; without a `look` perhaps an older one."""
         held = self._held(scope)
         with held.lock:
-            if held.version != self._snapshots.version(scope):
+            is_usable = not look and held.version >= 0
+            if not is_usable and held.version != self._snapshots.version(scope):
                 loaded = self._snapshots.read(scope)
                 engine = CognitiveMemory(self._options)
                 engine.load_snapshot(None if loaded.blob is None else parse_snapshot(loaded.blob))

@@ -17,7 +17,7 @@ from activities.completions import Completion, empty_response
 from activities.contracts import MemoryAnswered, MemoryAsk, MemoryStage
 from activities.conversation import ModelUsage, UserMessage
 from activities.errors import SYS_VALIDATION_ERROR
-from activities.exchanges import exchange_of, stored_turn
+from activities.exchanges import exchange_of
 from activities.heartbeat import heartbeats
 from activities.memory_answers import fit_answers, read_answers, without_echoes
 from activities.memory_keeper import Exchange, MemoryKeeper, scope_of
@@ -123,8 +123,7 @@ class MemoryModelActivities:
         )
 
     def _hear(self, ask: MemoryAsk) -> _Heard:
-        turn = stored_turn(self._store, ask.turn_id)
-        exchange = exchange_of(self._store, turn, ask.now_ms)
+        turn, exchange = exchange_of(self._store, ask.turn_id, ask.now_ms)
         return _Heard(scope_of(turn.input, turn.persona_id), exchange, turn.input.options.user_api_keys)
 
     def _ask(self, heard: _Heard, stages: tuple[MemoryStage, ...], answers: PostTurnAnswers) -> PostTurn:

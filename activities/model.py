@@ -56,7 +56,7 @@ class StoredTurn(Protocol):
 class Store(Protocol):
     """The rows of turns, blocking. `rows` gives those below `upto`; `history` the newest whole turns before a position."""
 
-    def turn(self, turn_id: str) -> StoredTurn | None: ...
+    def turn_and_rows(self, turn_id: str, upto: int) -> tuple[StoredTurn | None, list[tuple[int, Message]]]: ...
     def put_rows(self, turn_id: str, rows: Sequence[tuple[int, Message]]) -> int: ...
     def rows(self, turn_id: str, upto: int) -> list[tuple[int, Message]]: ...
     def history(
@@ -131,7 +131,7 @@ class ModelActivities:
         return _reply(request.rows, message, offer)
 
     def _read(self, request: ModelRequest) -> _Reading:
-        turn = self._store.turn(request.turn_id)
+        turn, placed = self._store.turn_and_rows(request.turn_id, request.rows + 1)
         if turn is None:
             raise final(SYS_RESOURCE_NOT_FOUND, f"there is no turn {request.turn_id}")
         persona = self._personas.get(turn.persona_id)
@@ -140,7 +140,8 @@ class ModelActivities:
         if request.results:
             results = [(placed.row, ToolMessage(result=placed.result)) for placed in request.results]
             self._store.put_rows(request.turn_id, results)
-        stored = dict(self._store.rows(request.turn_id, request.rows + 1))
+            placed = self._store.rows(request.turn_id, request.rows + 1)
+        stored = dict(placed)
         reply = stored.get(request.rows)
         if reply is not None and not isinstance(reply, AssistantMessage):
             raise final(HISTORY_UNPAIRED, f"row {request.rows}, where the reply belongs, is a {reply.role} message")

@@ -83,6 +83,9 @@ def claim(connection: Connection, begin: BeginTurn, persona_id: str, imported: l
     if not is_new:
         _check_free(connection, begin)
     if turn is None:
+        if not is_new:
+            used = {"conversation_id": begin.conversation_id, "next": next_position + 1, "now": begin.now_ms}
+            connection.execute(_USED, used)
         return _open(connection, begin, owner, persona_id, next_position)
     if turn.first_run_id == storable(begin.first_run_id):
         return _resume(connection, begin, turn)
@@ -107,7 +110,7 @@ def _lock_conversation(
             "session_id": begin.input.session_id,
             "created_ms": begin.now_ms,
             "updated_ms": begin.now_ms,
-            "next_position": len(imported),
+            "next_position": len(imported) + 1,
         },
     )
     for position, said in enumerate(imported):
@@ -162,7 +165,6 @@ def _check_free(connection: Connection, begin: BeginTurn) -> None:
 
 
 def _open(connection: Connection, begin: BeginTurn, owner: _Owner, persona_id: str, position: int) -> Claimed:
-    connection.execute(_USED, {"conversation_id": begin.conversation_id, "next": position + 1, "now": begin.now_ms})
     connection.execute(_NEW_TURN, _turn_values(begin, owner, persona_id, position))
     message_rows.begin(connection, begin.turn_id, UserMessage(content=begin.input.content))
     return Claimed(position=position, rows=1, resumed=False, plan=None)

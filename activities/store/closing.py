@@ -92,24 +92,27 @@ def commit(connection: Connection, close: CommitTurn) -> TurnCommitted:
     turn = lock_turn(connection, close.turn_id)
     if turn.conversation_id != storable(close.conversation_id):
         raise TurnNotFound(close.turn_id)
-    if turn.state == "open":
-        # A reply that was stored while its turn was being cancelled: the workflow never saw it.
-        message_rows.forget(connection, close.turn_id, close.rows)
-        message_rows.put_missing(
-            connection, close.turn_id, [(placed.row, tool_message(placed.result)) for placed in close.results]
-        )
-        message_rows.fill_open_calls(connection, close.turn_id, _WHY_OPEN[close.state])
-        connection.execute(
-            _CLOSE,
-            {
-                "turn_id": close.turn_id,
-                "new_state": close.state,
-                "new_output": to_text(close.output),
-                "new_usage": to_text(close.usage),
-                "now": close.now_ms,
-            },
-        )
-    return TurnCommitted(position=turn.position, rows=message_rows.count(connection, close.turn_id))
+    if turn.state != "open":
+        return TurnCommitted(position=turn.position, rows=message_rows.count(connection, close.turn_id))
+    rows = message_rows.close(
+        connection,
+        close.turn_id,
+        _WHY_OPEN[close.state],
+        # A reply that was stored while its turn was being cancelled stands after these: the workflow never saw it.
+        upto=close.rows,
+        placed=[(placed.row, tool_message(placed.result)) for placed in close.results],
+    )
+    connection.execute(
+        _CLOSE,
+        {
+            "turn_id": close.turn_id,
+            "new_state": close.state,
+            "new_output": to_text(close.output),
+            "new_usage": to_text(close.usage),
+            "now": close.now_ms,
+        },
+    )
+    return TurnCommitted(position=turn.position, rows=rows)
 
 
 def take_over(
@@ -120,7 +123,7 @@ def take_over(
     held = {"turn_id": holder_turn_id, "conversation_id": conversation_id, "run": holder_run_id}
     if connection.execute(_LOCK_HOLDER, held).one_or_none() is None:
         return False
-    message_rows.fill_open_calls(connection, holder_turn_id, reason)
+    message_rows.close(connection, holder_turn_id, reason)
     connection.execute(
         _CLOSE,
         {"turn_id": holder_turn_id, "new_state": "abandoned", "new_output": None, "new_usage": None, "now": now_ms},

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, case, delete, func, insert, select, update
 
 from activities.conversation import AssistantMessage, Message
 from activities.store.bodies import same_message, to_message, to_text, tool_message
@@ -18,10 +18,10 @@ _BETWEEN = select(messages.c.row, messages.c.role, messages.c.body).where(
 )
 _ALL = select(messages.c.row, messages.c.body).where(_of_turn).order_by(messages.c.row)
 _UPTO = _ALL.where(messages.c.row < bindparam("upto"))
-_CALLS = (
-    select(messages.c.row, messages.c.body).where(_of_turn, messages.c.role == "assistant").order_by(messages.c.row)
-)
-_TOOL_ROWS = select(messages.c.row).where(_of_turn, messages.c.role == "tool")
+# Bodies of assistants only: they have the calls, and results can be long.
+_OUTLINE = select(
+    messages.c.row, messages.c.role, case((messages.c.role == "assistant", messages.c.body)).label("body")
+).where(_of_turn)
 _ROUND_END = select(func.min(messages.c.row)).where(
     _of_turn, messages.c.row > bindparam("after"), messages.c.role != "tool"
 )
@@ -94,32 +94,29 @@ def put(connection: Connection, turn_id: str, placed: Iterable[PlacedMessage]) -
     return count(connection, turn_id)
 
 
-def put_missing(connection: Connection, turn_id: str, placed: Iterable[PlacedMessage]) -> None:
-    """Write the rows that do not stand yet. What stands is left: an activity may have been faster than its workflow."""
-    wanted = dict(placed)
-    if not wanted:
-        return
-    standing = _standing(connection, turn_id, min(wanted, default=0), max(wanted, default=0))
-    put(connection, turn_id, [(row, message) for row, message in wanted.items() if row not in standing])
-
-
 def forget(connection: Connection, turn_id: str, first: int = 0) -> None:
     """Delete the turn's rows from `first` on."""
     connection.execute(_FORGET_FROM, {"of_turn": turn_id, "first": first})
 
 
-def fill_open_calls(connection: Connection, turn_id: str, reason: str) -> None:
-    """Give each call without a result one that says it was not run, so that the next turn finds a history in pairs."""
-    assistants: dict[int, AssistantMessage] = {}
-    for row, body in connection.execute(_CALLS, {"of_turn": turn_id}):
-        message = to_message(body)
-        if isinstance(message, AssistantMessage) and message.tool_calls:
-            assistants[row] = message
-    if not assistants:
-        return
-    answered = set(connection.execute(_TOOL_ROWS, {"of_turn": turn_id}).scalars())
-    filled = not_run(open_calls(assistants, answered), reason)
-    put(connection, turn_id, [(row, tool_message(result)) for row, result in filled])
+def close(
+    connection: Connection, turn_id: str, reason: str, *, upto: int | None = None, placed: Iterable[PlacedMessage] = ()
+) -> int:
+    """Leave the turn with one result for each of its calls, and say how many rows stand then.
+
+    Rows from `upto` on are deleted. `placed` are results that may be missing; what stands is left, since an activity may
+    have been faster than its workflow. Calls without a result get one that says they were not run, and why.
+    """
+    outline = {row: (role, body) for row, role, body in connection.execute(_OUTLINE, {"of_turn": turn_id})}
+    if upto is not None and any(row >= upto for row in outline):
+        forget(connection, turn_id, upto)
+        outline = {row: stood for row, stood in outline.items() if row < upto}
+    missing = {row: message for row, message in placed if row not in outline}
+    replies = {row: to_message(body) for row, (_, body) in outline.items() if body is not None}
+    assistants = {row: said for row, said in replies.items() if isinstance(said, AssistantMessage)}
+    answered = {row for row, (role, _) in outline.items() if role == "tool"} | missing.keys()
+    missing |= {row: tool_message(result) for row, result in not_run(open_calls(assistants, answered), reason)}
+    return put(connection, turn_id, missing.items()) if missing else len(outline)
 
 
 def history(

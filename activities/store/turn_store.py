@@ -76,6 +76,13 @@ class TurnStore:
             row = connection.execute(_TURN, {"turn_id": turn_id}).one_or_none()
         return None if row is None else _stored_turn(row)
 
+    def turn_and_rows(self, turn_id: str, upto: int | None = None) -> tuple[StoredTurn | None, list[PlacedMessage]]:
+        """`turn` and `rows` of it, as they stand together."""
+        with self._database.read() as connection:
+            row = connection.execute(_TURN, {"turn_id": turn_id}).one_or_none()
+            rows = message_rows.read(connection, turn_id, upto)
+        return (None if row is None else _stored_turn(row)), rows
+
     def put_rows(self, turn_id: str, placed: Sequence[PlacedMessage]) -> int:
         """Write messages at their rows and return how many rows the turn has then.
 

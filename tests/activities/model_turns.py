@@ -54,8 +54,8 @@ class DictStore:
     placed: dict[str, dict[int, Message]] = field(default_factory=dict)
     earlier: list[list[Message]] = field(default_factory=list)
 
-    def turn(self, turn_id: str) -> Turn | None:
-        return self.turns.get(turn_id)
+    def turn_and_rows(self, turn_id: str, upto: int) -> tuple[Turn | None, list[tuple[int, Message]]]:
+        return self.turns.get(turn_id), self.rows(turn_id, upto)
 
     def put_rows(self, turn_id: str, rows: Sequence[tuple[int, Message]]) -> int:
         self.placed.setdefault(turn_id, {}).update(rows)
