@@ -66,7 +66,7 @@ def promoted(request: Request) -> str:
     return json.dumps({"promotions": moves, "demotions": [], "pins": [], "detectedTensions": []})
 
 
-async def test_a_turn_without_a_memory_model_takes_21_events(harness: Harness) -> None:
+async def test_a_turn_without_a_memory_model_takes_20_events(harness: Harness) -> None:
     """Rules alone cost no call and no event."""
     await harness.work()
     harness.model.say("Noted.")
@@ -74,7 +74,7 @@ async def test_a_turn_without_a_memory_model_takes_21_events(harness: Harness) -
     output = await turn.result()
 
     events = await events_of(turn.handle)
-    assert len(events) == 21
+    assert len(events) == 20
     assert "lines" not in str(events)
     assert len(harness.model.requests) == 1
     assert learned(output)["stored"] == 1
