@@ -15,11 +15,13 @@ from memory_engine import (
     CognitiveMemory,
     KnowledgeTension,
     LearnedFact,
+    MemoryItem,
     PostTurnResult,
     SearchHit,
     Stage,
     distinctive_tokens,
     domain_key,
+    extract_identifiers,
     has_secret,
     screen_injection,
     ungrounded,
@@ -31,6 +33,9 @@ MAX_DOMAIN = 40
 MAX_DOMAIN_WORDS = 3
 OWN_WORDS = 2 / 3
 """How much of a text's vocabulary must stand in one message of the user's."""
+
+NAMING_WORDS = 1 / 3
+"""How much of a memory's vocabulary a query must have to name it."""
 
 _STATEMENTS: tuple[Stage, ...] = ("extract",)
 # Ways to call the user, which the user does not use.
@@ -138,29 +143,37 @@ def _is_about(fact: LearnedFact, content: str) -> bool:
 def _forget(engine: CognitiveMemory, memory_id: str | None, query: str | None, grounds: Grounds) -> dict[str, Any]:
     if (memory_id is None) == (query is None):
         raise ChangeRefusedError("Nothing was forgotten: give either id or query, and not both.")
-    named = memory_id if memory_id is not None else _only_one(engine, query or "", grounds)
-    item = None if named is None else engine.get_memory(named)
+    if engine.has_removed(grounds.key):
+        # Looked for again, the query could by now name another memory.
+        return {"forgotten": True, "what": "it is not held any more"}
+    item = engine.get_memory(memory_id) if memory_id is not None else _only_one(engine, query or "")
     if item is None:
-        if grounds.may_have_run:
-            return {"forgotten": True, "what": "it is not held any more"}
         raise ChangeRefusedError("Nothing was forgotten: there is no memory of this id; search_memory gives ids.")
-    engine.remove_memory(item.id)
+    engine.remove_memory(item.id, request_id=grounds.key)
     return {"forgotten": True, "id": item.id, "content": item.content}
 
 
-def _only_one(engine: CognitiveMemory, query: str, grounds: Grounds) -> str | None:
-    """The memory that alone has every word of the query."""
+def _only_one(engine: CognitiveMemory, query: str) -> MemoryItem:
+    """The memory that alone has every word of the query, if these are enough to tell which is meant."""
     found = engine.search(query, MOST_SEARCHED)
-    words = distinctive_tokens(query)
-    whole = [hit for hit in found if words and words <= distinctive_tokens(hit.item.content)]
-    if len(whole) == 1:
-        return whole[0].item.id
-    if not whole and grounds.may_have_run:
-        return None
     if not found:
         raise ChangeRefusedError("Nothing was forgotten: no memory matches the query.")
+    words = distinctive_tokens(query)
+    whole = [hit for hit in found if words and words <= distinctive_tokens(hit.item.content)]
+    if len(whole) == 1 and _tells(words, query, whole[0].item.content):
+        return whole[0].item
     near = "; ".join(map(_shown, (whole or found)[:MOST_NAMED]))
-    raise ChangeRefusedError(f"Nothing was forgotten: the query does not name exactly one memory. Near it: {near}")
+    raise ChangeRefusedError(
+        f"Nothing was forgotten: the query does not name exactly one memory. If one of these is meant, give its id: {near}"
+    )
+
+
+def _tells(words: set[str], query: str, content: str) -> bool:
+    """Whether words that a memory has are more than a passing mention of it: an identifier, or a good part of what it says."""
+    if extract_identifiers(query):
+        return True
+    told = distinctive_tokens(content)
+    return words == told or (len(words) > 1 and len(words) >= len(told) * NAMING_WORDS)
 
 
 def _shown(hit: SearchHit) -> str:

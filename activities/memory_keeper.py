@@ -4,7 +4,9 @@ The engine is pure; this is where it meets the store. Engines are cached by scop
 cached one is still the newest, so that what another worker learned shows without loading everything again.
 """
 
+import logging
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -39,6 +41,11 @@ DEFAULT_ORGANIZATION = "local"
 MAX_HITS = 20
 MAX_TENSIONS = 10
 GIST_CHARS = 200
+EMBEDDED_AT_ONCE = 32
+EMBEDDING_SECONDS = 1.0
+"""How long one search may make vectors, while others wait for the same memory."""
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -86,6 +93,7 @@ class MemoryKeeper:
         """What is remembered, best first, and the contradictions that nobody has decided yet."""
 
         def look(engine: CognitiveMemory) -> dict[str, list[dict[str, Any]]]:
+            _embed(engine)
             found = {"memories": [_hit(hit) for hit in engine.search(query, max(1, min(limit, MAX_HITS)))]}
             if tensions := open_tensions(engine):
                 found["tensions"] = [_tension(each) for each in tensions[:MAX_TENSIONS]]
@@ -173,6 +181,17 @@ class MemoryKeeper:
             while len(self._cache) > CACHED_ENGINES:
                 self._cache.popitem(last=False)
             return held
+
+
+def _embed(engine: CognitiveMemory) -> None:
+    """Vectors for memories that have none yet, where there is an embedder. What takes too long waits for later searches."""
+    until = time.monotonic() + EMBEDDING_SECONDS
+    try:
+        while engine.embed_memories(EMBEDDED_AT_ONCE) and time.monotonic() < until:
+            pass
+    except Exception as failure:
+        # A search by words is worth more than none, whatever an embedder of somebody else raises.
+        logger.warning("no vectors were made: %s", failure)
 
 
 def open_tensions(engine: CognitiveMemory) -> list[KnowledgeTension]:

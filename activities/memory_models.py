@@ -33,11 +33,9 @@ from memory_engine import (
     STAGES,
     Arbitrate,
     Ask,
-    Extract,
     MemoryEngineError,
     PostTurn,
     PostTurnAnswers,
-    relevance_tokens,
 )
 
 Reply = tuple[Completion, ModelUsage | None]
@@ -172,8 +170,6 @@ _STAGE_OF: dict[str, MemoryStage] = {"extract": "extract", "reconcile": "reconci
 def _question(asking: PostTurn) -> Ask | None:
     """What is worth a model call."""
     match asking.ask:
-        case Extract(user_message=message) if not relevance_tokens(message):
-            return None
         case Arbitrate(input=shown) if not shown.candidates:
             # It could only order anew what the rules order as well.
             return None

@@ -35,7 +35,7 @@ class Remember:
 
 @dataclass(frozen=True, slots=True)
 class Forget:
-    """Remove the memory of this id, or the only one that has every word of the query."""
+    """Remove the memory of this id, or the only one that the query names."""
 
     id: str | None
     query: str | None
@@ -92,7 +92,8 @@ def forget(id: _Id | None = None, query: _Query | None = None) -> Forget:  # noq
 
     Args:
         id: The id of the memory, as search_memory gives it.
-        query: Words of the memory; nothing is removed unless exactly one memory has all of them.
+        query: Most words of the memory; nothing is removed unless they name exactly one. If they do not, the memories near
+            them are listed with their ids.
     """
     return Forget(id, query)
 

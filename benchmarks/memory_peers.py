@@ -17,7 +17,7 @@ import psutil
 
 from benchmarks.memory_clock import machine, spent
 from benchmarks.memory_corpus import Row, memories, questions
-from benchmarks.memory_rankers import RANKERS
+from benchmarks.memory_rankers import BY_MEANING, RANKERS
 from benchmarks.tables import Line, table
 
 COLUMNS = ("build", "memory", "add p50", "search p50", "search p99", "medians", "an added row is found")
@@ -41,7 +41,7 @@ def main() -> None:
         return
     print(f"# The memory engine beside its peers\n\n{machine()}; {_versions()}\n", flush=True)
     for size in sizes:
-        lines = [_line(name, size) for name in RANKERS if name != "memory_engine, neighbours=1"]
+        lines = [_line(name, size) for name in RANKERS if name not in (*BY_MEANING, "memory_engine, neighbours=1")]
         print(table(f"{size:,} rows", COLUMNS, lines), flush=True)
     print(machine())
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.memory_clock import machine
 from benchmarks.memory_locomo import Conversation, conversations
-from benchmarks.memory_rankers import BY_WORDS, RANKERS
+from benchmarks.memory_rankers import BY_MEANING, BY_WORDS, RANKERS
 from benchmarks.tables import Line, table
 
 COLUMNS = ("any@1", "any@5", "any@10", "evid@5", "MRR")
@@ -40,7 +40,7 @@ def main() -> None:
         asked = sum(len(pool.questions) for pool in pools)
         rows = sum(len(pool.rows) for pool in pools)
         title = f"{'Turns with their date as text' if with_dates else 'Turns'}: {asked} questions, {rows:,} rows"
-        print(table(title, COLUMNS, [_line(name, pools, with_dates) for name in BY_WORDS]), flush=True)
+        print(table(title, COLUMNS, [_line(name, pools, with_dates) for name in (*BY_WORDS, *BY_MEANING)]), flush=True)
     print(machine())
 
 

@@ -21,7 +21,7 @@ from zlib import crc32
 import numpy as np
 
 from benchmarks.memory_corpus import Row
-from memory_engine import CognitiveMemory, CognitiveMemoryOptions, new_item
+from benchmarks.memory_own import Engine, Meaning, minilm
 
 DIMENSIONS = 256
 _WORD = re.compile(r"\w+")
@@ -43,27 +43,6 @@ def hashed(texts: Sequence[str]) -> list[list[float]]:
             vectors[at, crc32(word.encode()) % DIMENSIONS] += 1.0
     lengths = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
     return [[float(number) for number in vector] for vector in vectors / lengths]
-
-
-class Engine:
-    """memory_engine itself."""
-
-    def __init__(self, ranking: str = "idf", neighbours: int = 0) -> None:
-        self._engine = CognitiveMemory(CognitiveMemoryOptions(ranking=ranking))  # type: ignore[arg-type]
-        self._neighbours, self._count = neighbours, 0
-
-    def build(self, rows: Sequence[Row]) -> None:
-        for row in rows:
-            self.add(row)
-
-    def add(self, row: Row) -> None:
-        self._count += 1
-        item = new_item(row.text, id=row.id, now=self._count)
-        item.metadata.source_session_id = row.session or None
-        self._engine.add_memory(item)
-
-    def search(self, query: str, count: int) -> list[str]:
-        return [hit.item.id for hit in self._engine.search(query, count, self._neighbours)]
 
 
 class Bm25s:
@@ -236,6 +215,9 @@ RANKERS: dict[str, Callable[[], Ranker]] = {
     "memory_engine": Engine,
     "memory_engine, neighbours=1": lambda: Engine(neighbours=1),
     "memory_engine, ranking=overlap": lambda: Engine("overlap"),
+    "memory_engine, MiniLM": lambda: Engine(embedder=minilm()),
+    "memory_engine, MiniLM, neighbours=1": lambda: Engine(neighbours=1, embedder=minilm()),
+    "MiniLM alone": Meaning,
     "bm25s": Bm25s,
     "rank-bm25": RankBm25,
     "tantivy": Tantivy,
@@ -244,6 +226,8 @@ RANKERS: dict[str, Callable[[], Ranker]] = {
     "chromadb": Chroma,
     "mem0": Mem0,
 }
+BY_MEANING = ("memory_engine, MiniLM", "memory_engine, MiniLM, neighbours=1", "MiniLM alone")
+"""Those that use the weights of a trained model."""
 BY_WORDS = (
     *("memory_engine", "memory_engine, neighbours=1", "memory_engine, ranking=overlap"),
     *("bm25s", "rank-bm25", "tantivy", "SQLite FTS5"),

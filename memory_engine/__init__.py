@@ -45,6 +45,7 @@ from .gate import run_fast_gate
 from .gist import bookmark_of, gist_of
 from .grounding import ungrounded
 from .identifiers import extract_identifiers
+from .injection import MemoryInjectionEntry, MemoryInjectionReport
 from .interaction import interaction_reason, is_interaction_scoped
 from .knowledge import (
     Claim,
@@ -69,8 +70,6 @@ from .reports import (
     LearnedFact,
     LearnResult,
     Memory,
-    MemoryInjectionEntry,
-    MemoryInjectionReport,
     PostTurnResult,
     RejectedStatement,
     memory_of_item,
@@ -113,7 +112,7 @@ from .state import LoadReport
 from .tensions import new_tension, tension_key
 from .text import normalise
 from .tokens import distinctive_tokens, overlap_score, relevance_tokens
-from .vectors import Embedder
+from .vectors import Embedder, embedded
 from .wire import (
     CognitiveMemoryTier,
     ExtractorMode,
@@ -241,6 +240,7 @@ __all__ = [
     "distinctive_tokens",
     "domain_key",
     "dump_snapshot",
+    "embedded",
     "estimate_tokens",
     "extract_deterministic",
     "extract_domains",

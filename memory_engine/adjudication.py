@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from .candidates import recall_similar
 from .conflicts import certain_replacements
 from .evaluation import ReconcileItem
 from .gist import bookmark_of
 from .grounding import without_user
+from .lesson import Lesson
 from .lossy import is_lossy_rewrite
 from .records import Record
 from .reports import memory_of
 from .rulings import Refused, Ruling, content_hash, merged_text, refused_replacement, replacing_text
+from .statements import Statement
 from .store import TIERS
 from .text import normalise
-
-if TYPE_CHECKING:
-    from .learning import Lesson
-    from .statements import Statement
 
 
 @dataclass(frozen=True, slots=True)

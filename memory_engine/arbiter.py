@@ -84,10 +84,10 @@ def _promotions(store: MemoryStore, turn: str, tokens: set[str]) -> list[Promoti
 
 def _candidates(store: MemoryStore, turn: str) -> list[Record]:
     matches = store.index.rank(ranking_terms(turn))
-    order = leading(matches.scores, matches.shared, store.index.created[matches.slots], 4 * MOST_CANDIDATES)
+    best = leading(matches, store.index.created, 4 * MOST_CANDIDATES)
     candidates: list[Record] = []
-    for at in order[: 16 * MOST_CANDIDATES]:
-        record = store.get(store.index.id_at(int(matches.slots[at])))
+    for slot in best.slots[: 16 * MOST_CANDIDATES].tolist():
+        record = store.get(store.index.id_at(slot))
         if record is not None and _may_rise(record):
             candidates.append(record)
         if len(candidates) == MOST_CANDIDATES:

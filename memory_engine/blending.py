@@ -11,7 +11,7 @@ from .matches import Matches
 
 NEIGHBOUR_WEIGHT = 0.4
 """How much of its score a hit gives to each turn beside it; half of that two places away."""
-MEANING_WEIGHT = 0.5
+MEANING_WEIGHT = 0.4
 """The share of the embeddings in the sum of both; the words, set to their best, have the rest."""
 LEAST_COSINE = 0.3
 """A memory without a word of the query must be at least this near to be found by meaning alone."""
@@ -39,7 +39,7 @@ def with_meaning(
     """The weighted sum of words and meaning. Vectors of another size than the query's are not among the cosines."""
     best = float(matches.scores.max()) if len(matches.scores) else 0.0
     own_words = np.float32((1.0 - MEANING_WEIGHT) / best) if best > 0.0 else np.float32(0.0)
-    scaled = Matches(matches.slots, matches.scores * own_words, matches.shared)
+    scaled = Matches(matches.slots, matches.scores * own_words, matches.shares)
     known = set(matches.slots.tolist())
     lifts: dict[int, float] = {}
     for memory_id, cosine in cosines.items():
@@ -53,10 +53,9 @@ def with_meaning(
 def _lifted(matches: Matches, lifts: Mapping[int, float]) -> Matches:
     if not lifts:
         return matches
-    slots = np.union1d(matches.slots, np.fromiter(lifts, np.intp, len(lifts)))
-    scores, shared = np.zeros(len(slots), np.float32), np.zeros(len(slots), np.float32)
-    held = np.searchsorted(slots, matches.slots)
-    scores[held], shared[held] = matches.scores, matches.shared
-    places = np.searchsorted(slots, np.fromiter(lifts, np.intp, len(lifts)))
-    scores[places] += np.fromiter(lifts.values(), np.float32, len(lifts))
-    return Matches(slots, scores, shared)
+    lifted = np.fromiter(lifts, np.int64, len(lifts))
+    slots = np.union1d(matches.slots, lifted)
+    scores = np.zeros(len(slots), np.float32)
+    scores[np.searchsorted(slots, matches.slots)] = matches.scores
+    scores[np.searchsorted(slots, lifted)] += np.fromiter(lifts.values(), np.float32, len(lifts))
+    return Matches(slots, scores, matches.shares)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import heapq
 from collections.abc import Collection
 
-import numpy as np
-
 from .lossy import CANDIDATE_FLOOR, MAX_CANDIDATES
+from .ranking import nth_best
 from .records import Record
 from .store import MemoryStore
 
@@ -26,10 +25,9 @@ def recall_similar(store: MemoryStore, content: str, exclude: Collection[str] = 
 
 def _nearest(store: MemoryStore, content: str, most: int) -> list[str]:
     matches = store.index.resembling(content, CANDIDATE_FLOOR)
-    slots, shares = matches.slots, matches.shared
+    slots, shares = matches.slots, matches.scores
     if len(slots) > most:
-        threshold = np.partition(shares, len(shares) - most)[len(shares) - most]
-        near = shares >= threshold
+        near = shares >= nth_best(shares, most)
         slots, shares = slots[near], shares[near]
     ids = ((store.index.id_at(slot), share) for slot, share in zip(slots.tolist(), shares.tolist(), strict=True))
     return [memory_id for memory_id, _ in heapq.nsmallest(most, ids, key=lambda pair: (-pair[1], pair[0]))]

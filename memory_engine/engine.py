@@ -11,11 +11,14 @@ from collections.abc import Collection, Iterable, Sequence
 
 from .asks import STAGES, PostTurnAnswers, Stage
 from .callbacks import learn_with_callbacks
+from .collector import collector_paused
 from .decisions import apply_evaluation
 from .domains import extract_domains
+from .embedding import give_vectors
 from .evaluation import ArbiterEvaluationResult
 from .gist import bookmark_of
 from .knowledge import DomainCapability, KnowledgeTension, Resolution
+from .ledger import removal
 from .moments import Instant
 from .post_turn import PostTurn, asked_stages
 from .records import MemoryItem, record_of
@@ -24,7 +27,6 @@ from .self_model import record_outcome, reset_domain
 from .snapshot import CognitiveMemoryStateSnapshot, validated
 from .state import LoadReport, loaded
 from .turns import Turn, remember, remember_strategy
-from .vectors import give_vectors
 from .view import MemoryView
 from .wire import MemoryTier
 
@@ -81,16 +83,8 @@ class CognitiveMemory(MemoryView):
         session_id: str | None = None,
     ) -> PostTurnResult:
         """`post_turn` that asks the callbacks of the options. A failed one costs its own step and is named in `errors`."""
-        asks = asked_stages(self.options)
-        asking = self.begin_post_turn(
-            user_message,
-            assistant_response,
-            detected_domains,
-            turn_id=turn_id,
-            now=now,
-            session_id=session_id,
-            asks=asks,
-        )
+        turn = Turn(user_message, assistant_response, detected_domains, turn_id, self._moment(now), session_id)
+        asking = PostTurn(lambda: self._state, self.options, turn, asked_stages(self.options), None)
         return await learn_with_callbacks(asking, self.options, self.get_snapshot)
 
     def remember(
@@ -124,12 +118,18 @@ class CognitiveMemory(MemoryView):
         record.tier = target_tier
         self._state.store.put(record)
 
-    def remove_memory(self, memory_id: str) -> bool:
-        """Forgets a memory: its row, the tensions that quote it, and its words in recorded results."""
+    def remove_memory(self, memory_id: str, *, request_id: str | None = None) -> bool:
+        """Forgets a memory: its row, the tensions that quote it, and its words in recorded results. False if it is not held.
+
+        Args:
+            request_id: Marks the removal; `has_removed` tells later that it was made.
+        """
         if self._state.store.remove(memory_id) is None:
             return False
         self._state.tensions.forget_source(memory_id)
         self._state.ledger.forget(memory_id)
+        if request_id is not None:
+            self._state.ledger.record(removal(request_id), PostTurnResult())
         return True
 
     def edit_memory(
@@ -216,7 +216,8 @@ class CognitiveMemory(MemoryView):
     def fork(self) -> CognitiveMemory:
         """A memory of its own with the same contents, for trying something out."""
         other = CognitiveMemory(self.options)
-        other._state = self._state.fork()
+        with collector_paused():
+            other._state = self._state.fork()
         return other
 
     def load_snapshot(self, snapshot: CognitiveMemoryStateSnapshot | dict[str, object] | None) -> LoadReport:
@@ -228,14 +229,16 @@ class CognitiveMemory(MemoryView):
         if snapshot is None:
             snapshot = {}
         checked = snapshot if isinstance(snapshot, CognitiveMemoryStateSnapshot) else validated(copy.deepcopy(snapshot))
-        state, report = loaded(checked)
+        with collector_paused():
+            state, report = loaded(checked)
         self._state = state
         return report
 
     def embed_memories(self, most: int = 256) -> int:
-        """Lets the embedder make vectors for at most `most` memories that have none of its present size.
+        """Lets the embedder make vectors for at most `most` memories that have none of its present size, the hottest first.
 
-        Returns how many got one; call it again until it returns 0. Whatever the embedder raises passes through.
+        They are no part of a snapshot. Returns how many got one; call it again until it returns 0. Whatever the embedder
+        raises passes through.
         """
         embedder = self.options.embedder
         if embedder is None:

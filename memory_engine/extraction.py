@@ -25,6 +25,7 @@ from .reports import DeterministicMemory, RejectedStatement
 from .requirements import requirement
 from .screening import screen_injection
 from .secrecy import REDACTED, has_secret
+from .small_talk import is_small_talk
 from .text import clip, sentences, without_lone_surrogates
 
 MAX_RULE_MEMORIES = 6
@@ -73,11 +74,22 @@ class Reading:
     """The sentences that claim something, whether a rule understands them or not."""
     sentence_count: int = 0
     question_count: int = 0
+    small_talk_count: int = 0
 
     @property
     def is_lookup(self) -> bool:
         """Whether every sentence asks."""
         return self.sentence_count > 0 and self.question_count == self.sentence_count
+
+    @property
+    def is_small_talk(self) -> bool:
+        """Whether every sentence is a greeting or the like."""
+        return self.sentence_count > 0 and self.small_talk_count == self.sentence_count
+
+    @property
+    def claims_something(self) -> bool:
+        """Whether there is a sentence that a fact could be taken from."""
+        return not all(map(is_small_talk, self.stated))
 
 
 def extract_deterministic(user_message: str, profile: Profile = Profile.V1) -> list[DeterministicMemory]:
@@ -101,6 +113,7 @@ def read_message(user_message: str, *, allow_secrets: bool = False, profile: Pro
     text = without_blocks(without_lone_surrogates(user_message[:_LONGEST_MESSAGE]))
     for sentence in islice(sentences(text), _MOST_SENTENCES):
         reading.sentence_count += 1
+        reading.small_talk_count += is_small_talk(sentence)
         if is_question(sentence):
             reading.question_count += 1
         elif reason := _refusal(sentence, allow_secrets):

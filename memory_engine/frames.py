@@ -80,10 +80,13 @@ _PLACE = re.compile(
     re.IGNORECASE,
 )
 _LISTENS = re.compile(rf"{_SUBJECT}\s+listens\s+on\s+(?P<value>.+)$", re.IGNORECASE)
+_RELATIONS = (("stack", _STACK), ("place", _PLACE), ("listens", _LISTENS))
 _IS = re.compile(
     rf"{_SUBJECT}\s+(?:is|are|was)\s+(?P<now>now\s+)?(?P<no>not\s+|no\s+longer\s+)?(?P<value>.+)$", re.IGNORECASE
 )
 _IS_UNSPACED = re.compile(r"(?P<subject>[^\s，,]{1,30}?)\s?(?:是|は)\s?(?P<value>.+)$")
+# Without one of these no pattern of its kind can match; finding that out pattern by pattern takes most of the time of a load.
+_PERSONAL_CLUE = re.compile(r"i\b|we\b|please\b|call\b", re.IGNORECASE)
 _CLUES = ("moved", "switched", "migrated", "changed", "runs", " is", " are", " was", "lives", "sits", "listens")
 
 
@@ -91,7 +94,8 @@ _CLUES = ("moved", "switched", "migrated", "changed", "runs", " is", " are", " w
 def frame_of(content: str) -> Frame | None:
     """The frame of a statement, or None if its shape is none of those the rules understand."""
     text = fold_apostrophes(stated(without_opening(without_label(content))))
-    return _personal(text) or _of_thing(text)
+    personal = _personal(text) if _PERSONAL_CLUE.match(text) else None
+    return personal or _of_thing(text)
 
 
 def _personal(text: str) -> Frame | None:
@@ -112,11 +116,10 @@ def _personal(text: str) -> Frame | None:
 def _of_thing(text: str) -> Frame | None:
     lowered = text.lower()
     if not any(clue in lowered for clue in _CLUES):
-        # None of the patterns below can match; finding that out one by one takes most of the time of an import.
         return None if text.isascii() else _unspaced(text)
     if match := _MOVED.match(text):
         return _moved(_subject(match["subject"]), match["verb"].lower(), match["origin"], _value(match["value"]))
-    for relation, pattern in (("stack", _STACK), ("place", _PLACE), ("listens", _LISTENS)):
+    for relation, pattern in _RELATIONS:
         if match := pattern.match(text):
             is_changed = " now " in f"{lowered} "
             return Frame(_subject(match["subject"]), relation, _value(match["value"]), is_changed=is_changed)

@@ -1,235 +1,51 @@
 """Taking statements in, one at a time: refuse, recognise, replace, or add.
 
-Every statement ends in exactly one of the result's lists. A statement that replaces another is added before the other is
-retired, and both happen in this one call on one state, so there is no moment in which neither is held.
+A statement that replaces another is added before the other is retired, and both happen in this one call on one state, so
+there is no moment in which neither is held.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-
 from .adjudication import adjudicate, is_told_again
-from .conflicts import Verdict, certain_replacements, is_identifying, judge
-from .estimate import quarters
-from .gist import bookmark_of
-from .interaction import interaction_reason
-from .knowledge import Claim, ProprioceptiveSelfModel, Resolution
-from .records import Record
-from .reports import LearnedAction, LearnedFact, PostTurnResult, RejectedStatement, memory_of
+from .conflicts import certain_replacements
+from .lesson import Lesson
 from .rulings import Ruling
-from .screening import screen_injection
-from .secrecy import REDACTED, has_secret
-from .statements import LONGEST_CONTENT, Statement
-from .store import TIERS, MemoryStore
-from .tensions import TensionBook, impact_of, new_tension, question_between
-from .text import clip, without_lone_surrogates
-from .wire import MemoryTier
-
-SHORTEST_QUARTERS = 8
-"""Eight ASCII characters, or two Chinese ones, which say as much."""
-
-_MOST_RIVALS = 64
-_MOST_SHOWN = 600
-"""What is repeated of a refused statement is a third of what is searched for a secret, so that none is cut in half."""
+from .statements import Statement
 
 
-@dataclass(slots=True)
-class Lesson:
-    """One call's work on the state: the statements go in one after the other and the result grows."""
+def learn(lesson: Lesson, statement: Statement, ruling: Ruling | None = None) -> None:
+    """Takes one statement in. A ruling counts only where the rules themselves do not know what it does."""
+    content, refusal, suspicion = lesson.examine(statement)
+    if refusal:
+        lesson.reject(content, refusal)
+    elif not lesson.recognise(content, lesson.store.index.same_text(content), "exact restatement"):
+        _settle(lesson, statement, content, suspicion, ruling)
 
-    store: MemoryStore
-    tensions: TensionBook
-    self_model: ProprioceptiveSelfModel
-    new_id: Callable[[str, int], str]
-    now: int
-    allow_secrets: bool = False
-    longest: int = LONGEST_CONTENT
-    result: PostTurnResult = field(default_factory=PostTurnResult)
-    fresh: set[str] = field(default_factory=set)
-    met: dict[str, None] = field(default_factory=dict)
-    """Ids of the rows that hold what was said so far, whether they are new or were held before."""
-    new_tensions: int = 0
-    _made: int = 0
 
-    def learn(self, statement: Statement, ruling: Ruling | None = None) -> None:
-        """Takes one statement in. A ruling counts only where the rules themselves do not know what it does."""
-        content, refusal, suspicion = self.examine(statement)
-        if refusal:
-            self.reject(content, refusal)
-        elif not self._recognise(content, self.store.index.same_text(content), "exact restatement"):
-            self._settle(statement, content, suspicion, ruling)
-
-    def examine(self, statement: Statement) -> tuple[str, str | None, str | None]:
-        """The text as it would be kept, why it is refused, and what is suspicious about it."""
-        content = without_lone_surrogates(statement.content.strip())
-        reason = self.refusal(content)
-        suspicion = None if reason else statement.suspicion or screen_injection(content)
-        # What the user typed is theirs to keep; what others wrote must not become an instruction by being remembered.
-        if suspicion and statement.source != "rules":
-            return content, f"looks like an instruction: {suspicion}", suspicion
-        return content, reason, suspicion
-
-    def reject(self, content: str, reason: str) -> None:
-        """Notes that a statement is not kept; a secret in it is not repeated."""
-        shown = REDACTED if has_secret(content[:_MOST_SHOWN]) else clip(content, _MOST_SHOWN // 3)
-        self.result.rejected.append(RejectedStatement(content=shown, reason=reason))
-        self.note(shown, "rejected", reason=reason)
-
-    def refusal(self, content: str) -> str | None:
-        if quarters(content) < SHORTEST_QUARTERS:
-            return "too short"
-        if len(content) > self.longest:
-            return f"longer than {self.longest} characters"
-        if not self.allow_secrets and has_secret(content):
-            return "holds a secret"
-        return interaction_reason(content)
-
-    def _recognise(self, content: str, ids: Sequence[str], reason: str) -> bool:
-        held = [record for memory_id in ids if (record := self.store.get(memory_id))]
-        survivor = next((record for record in held if record.superseded_by is None), None)
-        if survivor is None:
-            return False
-        if survivor.id not in self.met:
-            self.met[survivor.id] = None
-            self.store.touch(survivor, self.now)
-        self.result.merged_into.append(memory_of(survivor))
-        self.note(content, "merged", survivor.id, [survivor.id], reason)
-        return True
-
-    def _settle(self, statement: Statement, content: str, suspicion: str | None, ruling: Ruling | None) -> None:
-        verdicts = [] if suspicion else self.verdicts(content, statement.is_correction)
-        repeated = [record.id for record, verdict in verdicts if verdict.effect == "repeats"]
-        if self._recognise(content, repeated or self._told_again(statement, content), "the same in other words"):
+def _settle(lesson: Lesson, statement: Statement, content: str, suspicion: str | None, ruling: Ruling | None) -> None:
+    verdicts = [] if suspicion else lesson.verdicts(content, statement.is_correction)
+    repeated = [record.id for record, verdict in verdicts if verdict.effect == "repeats"]
+    if lesson.recognise(content, repeated or _told_again(lesson, statement, content), "the same in other words"):
+        return
+    replaced = certain_replacements(content, verdicts)
+    reason = suspicion
+    if ruling is not None and not suspicion and not replaced:
+        outcome = adjudicate(lesson, statement, content, ruling)
+        if outcome.is_settled:
             return
-        replaced = certain_replacements(content, verdicts)
-        reason = suspicion
-        if ruling is not None and not suspicion and not replaced:
-            outcome = adjudicate(self, statement, content, ruling)
-            if outcome.is_settled:
-                return
-            reason = outcome.reason
-        row = self.add(statement, content, suspicion, [record for record, _ in replaced], reason)
-        for record, verdict in replaced:
-            self.retire(
-                record, row, verdict.remainder, "user correction" if statement.is_correction else "newer statement"
-            )
-        for record, verdict in verdicts:
-            if verdict.effect == "contradicts":
-                self._record_tension(record, row, None)
+        reason = outcome.reason
+    row = lesson.add(statement, content, suspicion, [record for record, _ in replaced], reason)
+    resolved_by = "user correction" if statement.is_correction else "newer statement"
+    for record, verdict in replaced:
+        lesson.retire(record, row, verdict.remainder, resolved_by)
+    for record, verdict in verdicts:
+        if verdict.effect == "contradicts":
+            lesson.record_tension(record, row, None)
 
-    def _told_again(self, statement: Statement, content: str) -> list[str]:
-        """Rows of this turn that say what a model's statement says, in the user's own words."""
-        if statement.source != "model":
-            return []
-        rows = [row for memory_id in self.met if (row := self.store.get(memory_id))]
-        return [row.id for row in rows if is_told_again(content, [row.content])]
 
-    def verdicts(self, content: str, is_correction: bool) -> list[tuple[Record, Verdict]]:
-        """What the rules say that a statement does to held ones, the newest first."""
-        found = self.store.index.with_subject(content)
-        records = [record for memory_id in found if (record := self.store.get(memory_id)) and record.is_injectable]
-        records.sort(key=lambda record: (-record.created_at, -record.placed))
-        verdicts: list[tuple[Record, Verdict]] = []
-        for record in records[:_MOST_RIVALS]:
-            verdict = judge(content, record.content, is_correction=is_correction)
-            if verdict is not None:
-                verdicts.append((record, verdict))
-        return verdicts
-
-    def add(
-        self,
-        statement: Statement,
-        content: str,
-        suspicion: str | None,
-        replaced: list[Record],
-        reason: str | None = None,
-    ) -> Record:
-        """A new row, in the hottest tier of those it replaces."""
-        tiers = [statement.tier, *(record.tier for record in replaced)]
-        row = self._row(content, statement.domains, min(tiers, key=TIERS.index))
-        row.source = statement.source
-        row.turn_id = statement.turn_id
-        row.source_session_id = statement.session_id
-        row.quarantined = True if suspicion else None
-        row.supersedes = [record.id for record in replaced] or None
-        row.valid_from = self.now if replaced else None
-        self.store.put(row)
-        self.fresh.add(row.id)
-        self.met[row.id] = None
-        self.result.stored.append(memory_of(row))
-        action: LearnedAction = "quarantined" if suspicion else "replaced" if replaced else "added"
-        self.note(content, action, row.id, row.supersedes or [], reason)
-        return row
-
-    def retire(self, record: Record, row: Record, remainder: str | None, resolved_by: str) -> None:
-        """Moves a held row to the archive with a link; what of it still holds becomes a row of its own."""
-        former_tier = record.tier
-        if remainder is not None:
-            kept = self._row(remainder, record.domains, former_tier)
-            kept.created_at, kept.access_count, kept.source = record.created_at, record.access_count, record.source
-            kept.supersedes = [record.id]
-            self.store.put(kept)
-            self.fresh.add(kept.id)
-            self.met[kept.id] = None
-            self.result.stored.append(memory_of(kept))
-            self.note(remainder, "added", kept.id, [record.id], "what still holds of the replaced statement")
-        self.store.supersede(record, row.id)
-        self._record_tension(record, row, resolved_by)
-
-    def _record_tension(self, record: Record, row: Record, resolved_by: str | None) -> None:
-        scores = [
-            self.self_model.domains[name].reliability_score for name in row.domains if name in self.self_model.domains
-        ]
-        tension = new_tension(
-            Claim(source=record.id, statement=record.content, timestamp=record.created_at),
-            Claim(source=row.id, statement=row.content, timestamp=self.now),
-            impact_of(scores, is_identifying(row.content)),
-            question_between(record.content, row.content),
-        )
-        if resolved_by is not None:
-            tension.status = "resolved"
-            tension.resolution = Resolution(resolved_at=self.now, resolved_by=resolved_by, pattern="")
-        is_new = self.tensions.add(tension)
-        self.new_tensions += is_new
-        if resolved_by is None:
-            self.result.counts.tensions += is_new
-
-    def _row(self, content: str, domains: tuple[str, ...], tier: MemoryTier) -> Record:
-        memory_id = self.new_id(content, self._made)
-        while memory_id in self.store:
-            self._made += 1
-            memory_id = self.new_id(content, self._made)
-        self._made += 1
-        return Record(
-            id=memory_id,
-            content=content,
-            bookmark=bookmark_of(content),
-            tier=tier,
-            domains=domains,
-            created_at=self.now,
-            last_accessed_at=self.now,
-            access_count=0,
-        )
-
-    def note(
-        self,
-        content: str,
-        action: LearnedAction,
-        memory_id: str | None = None,
-        target_ids: list[str] | None = None,
-        reason: str | None = None,
-    ) -> None:
-        """One line of the result about one statement."""
-        fact = LearnedFact(content=content, action=action, id=memory_id, target_ids=target_ids or [], reason=reason)
-        self.result.facts.append(fact)
-
-    def finish(self) -> PostTurnResult:
-        """The result with its counts, each memory as it stands now."""
-        result = self.result
-        result.stored = [memory_of(row) for memory in result.stored if (row := self.store.get(memory.id))]
-        result.merged_into = [memory_of(row) for memory in result.merged_into if (row := self.store.get(memory.id))]
-        result.counts.stored = len(result.stored)
-        result.counts.merged = len(result.merged_into)
-        result.counts.rejected = len(result.rejected)
-        return result
+def _told_again(lesson: Lesson, statement: Statement, content: str) -> list[str]:
+    """Rows of this turn that say what a model's statement says, in the user's own words."""
+    if statement.source != "model":
+        return []
+    rows = [row for memory_id in lesson.met if (row := lesson.store.get(memory_id))]
+    return [row.id for row in rows if is_told_again(content, [row.content])]

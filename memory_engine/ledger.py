@@ -55,6 +55,11 @@ class TurnLedger:
         return dict(self._results)
 
 
+def removal(request_id: str) -> str:
+    """The name under which a removal is recorded: a turn may have the same id."""
+    return f"remove {request_id}"
+
+
 def _as_text(recorded: object) -> str | None:
     """A recorded result as text; earlier snapshots have it as an object."""
     if isinstance(recorded, dict):

@@ -12,6 +12,7 @@ from .profile import Profile
 from .text import normalise
 from .tokens import (
     CONTRACTED_NOT,
+    distinctive,
     distinctive_tokens,
     overlap_score,
     relevance_tokens,
@@ -41,10 +42,10 @@ def similarity(a: str, b: str, profile: Profile = Profile.V1) -> float:
     V1 keeps contradicting pairs below `COLLAPSE_THRESHOLD`, however many words they share, and finds statements without
     distinctive words equal when they are equal.
     """
-    first, second = distinctive_tokens(a, profile), distinctive_tokens(b, profile)
-    score = overlap_score(first, second)
     if profile is Profile.TS:
-        return score
+        return overlap_score(distinctive_tokens(a, profile), distinctive_tokens(b, profile))
+    first, second = distinctive(a), distinctive(b)
+    score = overlap_score(first, second)
     if not first and not second:
         score = float(bool(a.strip()) and normalise(a) == normalise(b))
     if score > _CONFLICT_CAP and _conflict(a, b):
@@ -67,7 +68,7 @@ def _short_words(value: str) -> set[str]:
 
 @lru_cache(maxsize=4096)
 def _marks(value: str) -> frozenset[str]:
-    digits = {token for token in distinctive_tokens(value) if any(character.isdigit() for character in token)}
+    digits = {token for token in distinctive(value) if any(character.isdigit() for character in token)}
     return identifier_keys(value) | atoms(value) | digits
 
 

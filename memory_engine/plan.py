@@ -13,11 +13,11 @@ from .estimate import estimate_tokens, quarters
 from .gate import CAUTION, matched_correction
 from .gist import gist_text
 from .identifiers import identifier_keys
+from .injection import MemoryInjectionEntry, MemoryInjectionReport
 from .knowledge import KnowledgeTension, ProprioceptiveSelfModel
 from .options import CognitiveMemoryOptions
 from .records import Record
 from .rendering import render_safe
-from .reports import MemoryInjectionEntry, MemoryInjectionReport
 from .self_model import percent, weak_domains
 from .spend import Line, Purse, spend
 from .store import MemoryStore

@@ -115,7 +115,7 @@ class PostTurn:
 
     def _ask_extract(self) -> Ask | None:
         turn = self._heard.turn
-        if self._heard.skipped or not self._heard.reading.stated:
+        if self._heard.skipped or not self._heard.reading.claims_something:
             return None
         message, omitted = _bounded(turn.user_message)
         reply, _ = _bounded(turn.assistant_response)
@@ -128,6 +128,8 @@ class PostTurn:
         return Reconcile(input=ReconcileInput(items=items)) if items else None
 
     def _ask_arbitrate(self) -> Ask | None:
+        if self._heard.reading.is_small_talk:
+            return None
         # The arbiter judges the memory as it will be, and nothing may change before the end: so it looks at a copy.
         state = self._state().fork()
         lesson = take_in(state, self._options, self._heard, self._answers)

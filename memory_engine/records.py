@@ -5,13 +5,11 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass, fields
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .gist import bookmark_of
+from .spend import Line
 from .wire import Count, FrozenModel, MemoryTier, Millis, Number, Text, WireModel
-
-if TYPE_CHECKING:
-    from .spend import Line
 
 
 class MemoryMetadata(WireModel):
@@ -135,19 +133,17 @@ def record_of(item: MemoryItem) -> Record:
 
 
 def item_of(record: Record) -> MemoryItem:
-    """The travelling form. Built without validation: the row was validated when it came in."""
-    metadata = MemoryMetadata.model_construct(
-        **{name: getattr(record, name) for name in _SHARED_METADATA},
-        domains=list(record.domains),
-        **_copied(record.metadata_extra),
+    """The travelling form; nothing in it is shared with the row."""
+    metadata = dict(zip(_SHARED_METADATA, _metadata_fields(record), strict=True)) | _copied(record.metadata_extra)
+    metadata["domains"] = list(record.domains)
+    item = dict(zip(_SHARED, _item_fields(record), strict=True)) | _copied(record.item_extra)
+    # Several times faster than constructing without validation, which pydantic does in Python.
+    return MemoryItem.model_validate(
+        item | {"metadata": metadata, "embedding": record.embedding, "supersedes": record.supersedes}, by_name=True
     )
-    return MemoryItem.model_construct(
-        **{name: getattr(record, name) for name in _SHARED},
-        metadata=metadata,
-        embedding=None if record.embedding is None else list(record.embedding),
-        supersedes=None if record.supersedes is None else list(record.supersedes),
-        **_copied(record.item_extra),
-    )
+
+
+_item_fields, _metadata_fields = attrgetter(*_SHARED), attrgetter(*_SHARED_METADATA)
 
 
 def _copied(extra: dict[str, Any] | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the engine answers: what went into a prompt, and what became of each statement of a turn."""
+"""What the engine answers: what it found in a message, and what became of each statement of a turn."""
 
 from __future__ import annotations
 
@@ -7,29 +7,9 @@ from typing import Literal
 from pydantic import Field
 
 from .records import MemoryItem, Record
-from .wire import FrozenModel, GateAction, MemoryInclusionReason, MemoryTier, Text, WireModel
+from .wire import FrozenModel, GateAction, MemoryTier, Text, WireModel
 
 LearnedAction = Literal["added", "merged", "replaced", "quarantined", "rejected"]
-
-
-class MemoryInjectionEntry(FrozenModel):
-    """One line of the prompt block. `body` is absent where a gist was enough; `tokens` counts gist, tags and body."""
-
-    id: Text
-    tier: MemoryTier
-    reason: MemoryInclusionReason
-    gist: Text
-    body: Text | None = None
-    tokens: int
-
-
-class MemoryInjectionReport(FrozenModel):
-    """The prompt block and the account of it. `truncated` says that the budget kept something out."""
-
-    text: Text
-    entries: list[MemoryInjectionEntry]
-    total_tokens: int
-    truncated: bool
 
 
 class DeterministicMemory(FrozenModel):

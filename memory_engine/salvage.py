@@ -58,7 +58,10 @@ def _whole_values(text: str) -> Iterator[Any]:
             return
         try:
             value, start = _DECODER.raw_decode(text, opening.start())
-        except (ValueError, RecursionError):
+        except RecursionError:
+            # Nested beyond reading; from the next bracket on it would be so again, at the same price.
+            return
+        except ValueError:
             start = opening.end()
             continue
         yield value

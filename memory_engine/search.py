@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Literal
-
-import numpy as np
 
 from .blending import with_meaning, with_neighbours
 from .identifiers import extract_identifiers, identifier_keys
@@ -15,7 +14,7 @@ from .matches import Matches
 from .profile import Profile
 from .ranking import leading
 from .records import Record, SearchHit, item_of
-from .stems import ranking_terms
+from .stems import ranking_stems, ranking_terms
 from .store import MemoryStore
 from .text import SCAN_LIMIT
 from .tokens import overlap_score, relevance_tokens
@@ -87,7 +86,7 @@ class _Sought:
 
 
 def _by_rarity(store: MemoryStore, sought: _Sought) -> Iterator[tuple[Record, float]]:
-    terms = set(ranking_terms(sought.query))
+    terms = ranking_stems(sought.query)
     named = _named(store, sought.query, sought.include_superseded)
     for record in named:
         yield record, _shared_stems(terms, record) or 1.0
@@ -101,10 +100,10 @@ def _by_rarity(store: MemoryStore, sought: _Sought) -> Iterator[tuple[Record, fl
 def _matches(store: MemoryStore, sought: _Sought) -> Matches:
     index, hidden = store.index, sought.include_superseded
     # "OPS-7777" is not answered by what is known about OPS-909: the parts of an identifier count together or not at all.
-    rest, wholes = sought.query, []
+    rest, wholes = sought.query, list[frozenset[str]]()
     for identifier in extract_identifiers(sought.query):
         rest = rest.replace(identifier, " ", 1)
-        wholes.append(set(ranking_terms(identifier)))
+        wholes.append(ranking_stems(identifier))
     matches = index.rank(ranking_terms(rest), wholes[:_MOST_WHOLES], include_hidden=hidden)
     if sought.vector is not None:
         cosines = dict(index.vectors.nearest(sought.vector, max(_MOST_NEAR, 4 * sought.wanted)))
@@ -121,37 +120,20 @@ def _named(store: MemoryStore, query: str, include_superseded: bool) -> list[Rec
 
 
 def _ranked(store: MemoryStore, matches: Matches, wanted: int) -> Iterator[Record]:
-    count = wanted * _COLLAPSE_ROOM
-    created = store.index.created[matches.slots]
+    index, count = store.index, wanted * _COLLAPSE_ROOM
     while True:
-        order = leading(matches.scores, matches.shared, created, count)
-        group: list[str] = []
-        last: tuple[float, float, int] | None = None
-        for at in order:
-            rank = (float(matches.scores[at]), float(matches.shared[at]), int(created[at]))
-            if rank != last:
-                yield from _in_id_order(store, group)
-                group, last = [], rank
-            group.append(store.index.id_at(int(matches.slots[at])))
-        yield from _in_id_order(store, group)
-        if len(order) == len(matches.slots):
+        best = leading(matches, index.created, count)
+        for group in best.groups():
+            yield from filter(None, map(store.get, sorted(map(index.id_at, group))))
+        if len(best.places) == len(matches):
             return
         # Everything ranked so far collapsed into less than the limit: look at all the rest, without what was seen.
-        rest = np.setdiff1d(np.arange(len(matches.slots)), order)
-        matches.slots, matches.scores, matches.shared = matches.slots[rest], matches.scores[rest], matches.shared[rest]
-        created = created[rest]
+        matches = matches.without(best.places)
         count *= _COLLAPSE_ROOM
 
 
-def _in_id_order(store: MemoryStore, ids: list[str]) -> Iterator[Record]:
-    for memory_id in sorted(ids):
-        record = store.get(memory_id)
-        if record is not None:
-            yield record
-
-
-def _shared_stems(terms: set[str], record: Record) -> float:
-    return overlap_score(terms, set(ranking_terms(_searched_text(record))))
+def _shared_stems(terms: AbstractSet[str], record: Record) -> float:
+    return overlap_score(terms, ranking_stems(_searched_text(record)))
 
 
 def _by_overlap(

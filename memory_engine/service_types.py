@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from .injection import MemoryInjectionEntry, MemoryInjectionReport
 from .knowledge import Claim, DomainCapability
-from .reports import Memory, MemoryInjectionEntry, MemoryInjectionReport
+from .reports import Memory
 from .wire import ExtractorMode, Impact, MemoryTier, TensionStatus, Text, WireModel
 
 ContextEntry = MemoryInjectionEntry

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from pydantic import Field, ValidationError, field_serializer
 
+from .collector import collector_paused
 from .errors import SnapshotCorruptError, SnapshotVersionError
 from .items import Items, items_in
 from .knowledge import KnowledgeTension, ProprioceptiveSelfModel
@@ -63,12 +64,13 @@ def parse_snapshot(data: bytes | str) -> CognitiveMemoryStateSnapshot:
     Raises:
         SnapshotCorruptError: it is no JSON, holds NaN or infinities, or has another shape. Nothing is guessed.
     """
-    try:
-        text = data if isinstance(data, str) else data.decode("utf-8", "surrogatepass")
-        value = json.loads(text, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        raise SnapshotCorruptError(f"not a JSON text: {error}") from error
-    return validated(value)
+    with collector_paused():
+        try:
+            text = data if isinstance(data, str) else data.decode("utf-8", "surrogatepass")
+            value = json.loads(text, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError) as error:
+            raise SnapshotCorruptError(f"not a JSON text: {error}") from error
+        return validated(value)
 
 
 def validated(value: object) -> CognitiveMemoryStateSnapshot:

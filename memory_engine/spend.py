@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 
-from .reports import MemoryInjectionEntry
+from .injection import MemoryInjectionEntry
 
 LOOK_AHEAD = 32
 """How many lines that do not fit a stage are passed over before it ends."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from threading import Lock
 
+from .collector import collector_paused
 from .estimate import quarters
 from .index import LexicalIndex
 from .recency import RecencyOrder
@@ -23,7 +24,7 @@ class MemoryStore:
         self._tier_of: dict[str, MemoryTier] = {}
         self._quarters: dict[MemoryTier, int] = dict.fromkeys(TIERS, 0)
         self._placed = 0
-        self._index = LexicalIndex()
+        self._index: LexicalIndex | None = None
         self._unindexed: list[Record] = []
         self._indexing = Lock()
         self.hot = RecencyOrder()
@@ -38,13 +39,14 @@ class MemoryStore:
 
     @property
     def index(self) -> LexicalIndex:
-        """The index over all rows; those of a loaded snapshot are entered when it is first asked for."""
-        if self._unindexed:
+        """The index over all rows, built when it is first asked for: many loads only plan and save."""
+        if self._index is None:
             # Two threads may ask at once; the second must not read an index that is half built.
             with self._indexing:
-                for record in self._unindexed:
-                    self._index.add(record)
-                self._unindexed = []
+                if self._index is None:
+                    with collector_paused():
+                        self._index = LexicalIndex(self._unindexed)
+                    self._unindexed = []
         return self._index
 
     def get(self, memory_id: str) -> Record | None:
@@ -79,8 +81,11 @@ class MemoryStore:
         self._place(record)
 
     def put_unindexed(self, record: Record) -> None:
-        """Places a row whose id is not held, and leaves the indexing for later: many loads only plan and save."""
-        self._unindexed.append(record)
+        """Places a row of a load, whose id is not held; the index will read all of them at once."""
+        if self._index is None:
+            self._unindexed.append(record)
+        else:
+            self._index.add(record)
         self._place(record)
 
     def remove(self, memory_id: str) -> Record | None:
@@ -120,13 +125,6 @@ class MemoryStore:
             record.embedding = None
         record.line = record.encoded = None
         self.index.add(record)
-
-    def embed(self, record: Record, embedding: list[float]) -> None:
-        """Gives a row the vector of its text."""
-        record.embedding = embedding
-        record.encoded = None
-        self.index.vectors.remove(record.id)
-        self.index.vectors.add(record)
 
     def mark_strategy(self, record: Record) -> None:
         """Notes that a row tells how something was done well."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
 from .inflection import fold_plural, stem
@@ -41,7 +42,9 @@ def _mark_class() -> str:
 
 
 _MARKS = _mark_class()
-_ASCII_WORD = re.compile(r"[A-Za-z0-9]++(?:'[A-Za-z0-9]++)*+")
+ASCII_WORD = r"[A-Za-z0-9]++(?:'[A-Za-z0-9]++)*+"
+"""The pattern of a word in a text that is all ASCII."""
+_ASCII_WORD = re.compile(ASCII_WORD)
 _LONE_CAPITAL = re.compile(r"(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9])")
 _WORD = re.compile(rf"(?:[^\W_]|[{_MARKS}])++(?:['’ʼ](?:[^\W_]|[{_MARKS}])++)*+")
 _UNSPACED_RANGES = (
@@ -80,18 +83,14 @@ def _has_digit(token: str) -> bool:
     return any(character.isdigit() for character in token)
 
 
-def words(value: str) -> Iterator[Word]:
+def words(value: str) -> list[Word]:
     """The words of a text in order, those of unspaced scripts as pairs of characters."""
     text = fold_width(value[:SCAN_LIMIT])
     if text.isascii():
         if _LONE_CAPITAL.search(text) is None:
-            yield from map(_word, _ASCII_WORD.findall(text))
-            return
-        for match in _ASCII_WORD.finditer(text):
-            yield _spaced_word(match.group(), text, match.start())
-        return
-    for match in _WORD.finditer(text):
-        yield from _words_of_run(match.group(), text, match.start())
+            return list(map(word_of, _ASCII_WORD.findall(text)))
+        return [_spaced_word(match.group(), text, match.start()) for match in _ASCII_WORD.finditer(text)]
+    return [word for match in _WORD.finditer(text) for word in _words_of_run(match.group(), text, match.start())]
 
 
 def _words_of_run(run: str, text: str, start: int) -> Iterator[Word]:
@@ -101,13 +100,13 @@ def _words_of_run(run: str, text: str, start: int) -> Iterator[Word]:
     for piece in _UNSPACED_OR_OTHER.findall(run):
         if _UNSPACED.match(piece):
             for pair in _pairs(piece):
-                yield _word(pair)
+                yield word_of(pair)
             continue
         yield _spaced_word(piece, text, start)
         for hangul in _HANGUL.findall(piece):
             for pair in _pairs(hangul):
                 if pair != piece:
-                    yield _word(pair)
+                    yield word_of(pair)
 
 
 def _pairs(piece: str) -> list[str]:
@@ -118,12 +117,13 @@ def _pairs(piece: str) -> list[str]:
 
 def _spaced_word(raw: str, text: str, start: int) -> Word:
     if len(raw) > 1 or not raw.isupper():
-        return _word(raw)
+        return word_of(raw)
     return _capital(raw, raw != "I" and not _opens_sentence(text, start))
 
 
 @lru_cache(maxsize=65_536)
-def _word(raw: str) -> Word:
+def word_of(raw: str) -> Word:
+    """The word of a spelling that needs no neighbours to be understood: all but a capital that stands alone."""
     bare = raw.replace("'", "").replace("’", "").replace("ʼ", "")
     return Word(_folded(bare), is_acronym=len(bare) >= 2 and bare.isupper())
 
@@ -154,7 +154,7 @@ def relevance_tokens(value: str, profile: Profile = Profile.V1) -> set[str]:
     return {word.folded for word in words(value) if word.is_relevant}
 
 
-def overlap_score(query: set[str], candidate: set[str]) -> float:
+def overlap_score(query: AbstractSet[str], candidate: AbstractSet[str]) -> float:
     """The words in common divided by the smaller set; 0.0 when either is empty. Symmetric, in [0, 1]."""
     smaller = min(len(query), len(candidate))
     return len(query & candidate) / smaller if smaller else 0.0
@@ -168,7 +168,7 @@ def distinctive_tokens(value: str, profile: Profile = Profile.V1) -> set[str]:
     if profile is Profile.TS:
         pieces = _TS_SEPARATOR.split(value.lower().replace("'", ""))
         return {piece for piece in pieces if piece and _is_distinctive_ts(piece)}
-    return set(_distinctive(value))
+    return set(distinctive(value))
 
 
 def _is_distinctive_ts(piece: str) -> bool:
@@ -176,7 +176,8 @@ def _is_distinctive_ts(piece: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _distinctive(value: str) -> frozenset[str]:
+def distinctive(value: str) -> frozenset[str]:
+    """`distinctive_tokens` of V1, to be looked at and not changed."""
     return frozenset(word.singular for word in words(without_label(value)) if word.is_distinctive)
 
 

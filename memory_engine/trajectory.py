@@ -138,8 +138,8 @@ def _about(state: State, domains: Sequence[str]) -> list[str]:
     if not domains:
         return []
     matches = state.store.index.rank(ranking_terms(" ".join(domains)))
-    order = leading(matches.scores, matches.shared, state.store.index.created[matches.slots], 8 * _MOST_PREFETCHED)
-    ids = (state.store.index.id_at(int(matches.slots[at])) for at in order[: 32 * _MOST_PREFETCHED])
+    best = leading(matches, state.store.index.created, 8 * _MOST_PREFETCHED)
+    ids = map(state.store.index.id_at, best.slots[: 32 * _MOST_PREFETCHED].tolist())
     cold = [i for i in ids if (row := state.store.get(i)) and row.tier in ("L2", "L3") and row.is_injectable]
     return cold[:_MOST_PREFETCHED]
 

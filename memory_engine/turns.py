@@ -14,7 +14,8 @@ from .decisions import apply_evaluation, unknown_ids
 from .evaluation import ArbiterEvaluationResult, DetectedTension
 from .extraction import Reading, read_message
 from .gate import run_fast_gate
-from .learning import Lesson
+from .learning import learn
+from .lesson import Lesson
 from .options import CognitiveMemoryOptions
 from .reports import PostTurnResult
 from .rulings import rulings_by_candidate
@@ -102,7 +103,7 @@ def take_in(state: State, options: CognitiveMemoryOptions, heard: Heard, answers
         problems = [*answers.reconcile.problems, *problems]
     lesson.result.errors += [f"reconcile: {problem}" for problem in problems]
     for statement in statements:
-        lesson.learn(statement, rulings.get(normalise(statement.content)))
+        learn(lesson, statement, rulings.get(normalise(statement.content)))
     if heard.skipped or not lesson.result.facts:
         lesson.result.learning_skipped = heard.skipped or "no lasting statement in the user's message"
     if answers.extract is not None and answers.extract.result is not None and not heard.skipped:
@@ -158,7 +159,7 @@ def remember(
     """Takes in (text, domains) pairs that a caller vouches for."""
     lesson = _lesson(state, options, request_id or f"@{now}", now, LONGEST_REMEMBERED)
     for content, domains in statements:
-        lesson.learn(Statement(content, tuple(domains), tier, "api", None, session_id))
+        learn(lesson, Statement(content, tuple(domains), tier, "api", None, session_id))
     enforce_budgets(state.store, options, lesson.fresh)
     return _finish(state, lesson, request_id)
 
@@ -168,7 +169,7 @@ def remember_strategy(
 ) -> PostTurnResult:
     """Keeps a way of deciding that worked as a memory that is marked as one."""
     lesson = _lesson(state, options, f"strategy @{now}", now, LONGEST_CONTENT)
-    lesson.learn(Statement(content, domains, options.extraction_tier, "api"))
+    learn(lesson, Statement(content, domains, options.extraction_tier, "api"))
     for memory in (*lesson.result.stored, *lesson.result.merged_into):
         record = state.store.get(memory.id)
         if record is not None:

@@ -1,4 +1,4 @@
-"""Optional embeddings: who makes them, where they are kept, and how near they are.
+"""Optional embeddings: who makes them, and how near they are to each other.
 
 An embedder may be exchanged for one with another number of dimensions. Vectors of the old one are then left out of the
 comparison, never compared with the wrong ones and never an error; `CognitiveMemory.stale_embeddings` lists them.
@@ -7,16 +7,12 @@ comparison, never compared with the wrong ones and never an error; `CognitiveMem
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .records import Record
-from .text import SCAN_LIMIT
-
-if TYPE_CHECKING:
-    from .store import MemoryStore
 
 Vectors = NDArray[np.float32]
 
@@ -39,23 +35,6 @@ def embedded(embedder: Embedder, texts: Sequence[str]) -> Vectors:
     return vectors
 
 
-def give_vectors(store: MemoryStore, embedder: Embedder, size: int | None, most: int) -> tuple[int, int | None]:
-    """Makes vectors for at most `most` rows that have none of the embedder's size.
-
-    Returns how many got one, and the size; `size` is what is known of it before.
-    """
-    rows = list(store.all_rows())
-    if rows and size is None:
-        size = embedded(embedder, [rows[0].content[:SCAN_LIMIT]]).shape[1]
-    pending = [record for record in rows if len(record.embedding or ()) != size][: max(most, 0)]
-    if not pending:
-        return 0, size
-    vectors = embedded(embedder, [record.content[:SCAN_LIMIT] for record in pending])
-    for record, vector in zip(pending, vectors, strict=True):
-        store.embed(record, [float(number) for number in vector])
-    return len(pending), vectors.shape[1]
-
-
 class VectorIndex:
     """Unit vectors by memory, one matrix for each number of dimensions."""
 
@@ -63,12 +42,20 @@ class VectorIndex:
         self._by_size: dict[int, _Matrix] = {}
 
     def add(self, record: Record) -> None:
-        """Enters the vector of a memory, if it has one that is not all zeros."""
+        """Enters the vector that a memory came with, if it did."""
         if record.embedding:
-            vector = np.asarray(record.embedding, np.float32)
-            length = float(np.linalg.norm(vector))
-            if length > 0.0 and np.isfinite(length):
-                self._by_size.setdefault(len(vector), _Matrix(len(vector))).put(record.id, vector / length)
+            self.put(record.id, np.asarray(record.embedding, np.float32))
+
+    def put(self, memory_id: str, vector: Vectors) -> None:
+        """Enters the (d,) vector of a memory, in place of any it has. One without a direction is near to nothing."""
+        self.remove(memory_id)
+        length = float(np.linalg.norm(vector))
+        unit = vector / length if 0.0 < length < np.inf else np.zeros_like(vector)
+        self._by_size.setdefault(len(vector), _Matrix(len(vector))).put(memory_id, unit)
+
+    def has(self, memory_id: str, size: int | None) -> bool:
+        """Whether a memory has a vector of this size."""
+        return size in self._by_size and memory_id in self._by_size[size]
 
     def remove(self, memory_id: str) -> None:
         """Takes the vector of a memory out."""
@@ -98,8 +85,10 @@ class _Matrix:
         self._ids: list[str] = []
         self._place: dict[str, int] = {}
 
+    def __contains__(self, memory_id: str) -> bool:
+        return memory_id in self._place
+
     def put(self, memory_id: str, vector: Vectors) -> None:
-        self.discard(memory_id)
         if len(self._ids) == len(self._rows):
             self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
         self._rows[len(self._ids)] = vector

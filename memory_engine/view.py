@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .candidates import recall_similar
+from .injection import MemoryInjectionReport
 from .knowledge import KnowledgeTension, ProprioceptiveSelfModel, TrajectoryPrediction
+from .ledger import removal
 from .moments import Instant, milliseconds
 from .options import CognitiveMemoryOptions
 from .plan import PlanInputs, plan_injection
 from .records import MemoryItem, SearchHit, item_of
-from .reports import MemoryInjectionReport
 from .search import DEFAULT_LIMIT, search
 from .snapshot import CognitiveMemoryStateSnapshot, MemoryStats
 from .state import State, dumped
@@ -80,8 +81,8 @@ class MemoryView:
 
     def stale_embeddings(self) -> list[str]:
         """Ids of the memories that have no vector of the embedder's present size, in their order."""
-        size = self.embedding_size
-        return [record.id for record in self._state.store.all_rows() if size and len(record.embedding or ()) != size]
+        size, store = self.embedding_size, self._state.store
+        return [record.id for record in store.all_rows() if size and not store.index.vectors.has(record.id, size)]
 
     def _vector_of(self, query: str) -> Vectors | None:
         embedder = self.options.embedder
@@ -104,6 +105,10 @@ class MemoryView:
         """A copy of one memory, superseded ones included."""
         record = self._state.store.get(memory_id)
         return None if record is None else item_of(record)
+
+    def has_removed(self, request_id: str) -> bool:
+        """Whether a memory was removed under this id; of the last 256 turns and requests."""
+        return self._state.ledger.recorded(removal(request_id)) is not None
 
     def memories(self, tier: MemoryTier | None = None) -> list[MemoryItem]:
         """Copies of all memories, or those of one tier, hottest tier first, in the order in which they were placed."""

@@ -261,3 +261,15 @@ def test_no_memory_is_lost_whatever_happens(operations: list[tuple[Any, ...]]) -
     other.load_snapshot(engine.get_snapshot())
     assert dump_snapshot(other.get_snapshot()) == dump_snapshot(engine.get_snapshot())
     assert other.plan_injection("db1.acme.io") == engine.plan_injection("db1.acme.io")
+
+
+def test_a_removal_is_known_by_its_request() -> None:
+    engine = CognitiveMemory()
+    engine.add_memory(new_item("The port is 80", id="m0", now=1))
+    assert engine.remove_memory("nobody", request_id="r1") is False
+    assert engine.has_removed("r1") is False
+    assert engine.remove_memory("m0", request_id="r1") is True
+    other = CognitiveMemory()
+    other.load_snapshot(parse_snapshot(dump_snapshot(engine.get_snapshot())))
+    assert (other.has_removed("r1"), other.has_removed("r2")) == (True, False)
+    assert other.post_turn("My editor is Zed.", "ok", turn_id="r1", now=2).counts.stored == 1

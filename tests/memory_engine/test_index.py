@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+import math
 import random
+from collections.abc import Callable, Sequence
 
 import numpy as np
+import pytest
 
 from memory_engine import new_item
 from memory_engine.index import LexicalIndex
 from memory_engine.lossy import CANDIDATE_FLOOR
+from memory_engine.ranking import K1, B
 from memory_engine.records import Record, record_of
 from memory_engine.stems import ranking_terms
+from tests.memory_engine.fact_set import facts_and_questions
 
 
 def record(memory_id: str, content: str, now: int = 0) -> Record:
@@ -87,7 +92,7 @@ def test_what_shares_a_third_of_its_words_is_a_candidate() -> None:
 def test_the_share_is_that_of_the_smaller_set() -> None:
     index, _ = index_of("alpha bravo charlie delta echoes")
     matches = index.resembling("alpha bravo", CANDIDATE_FLOOR)
-    np.testing.assert_allclose(matches.shared, [1.0])
+    np.testing.assert_allclose(matches.scores, [1.0])
 
 
 def test_restatements_are_found_by_normalised_text() -> None:
@@ -104,3 +109,87 @@ def test_a_common_word_is_left_out_when_the_query_has_a_rare_one() -> None:
     index, _ = index_of(*(f"service number{at}" for at in range(3000)))
     assert set(ranked(index, "service number17")) == {"m17"}
     assert len(ranked(index, "service")) == 3000
+
+
+def grown(records: Sequence[Record]) -> LexicalIndex:
+    index = LexicalIndex()
+    for row in records:
+        index.add(row)
+    return index
+
+
+MADE = {"in bulk": LexicalIndex, "one by one": grown}
+WORDS = [f"{head}{tail}" for head in ("port", "host", "mail", "vault", "cache") for tail in ("", "ing", "ory", "ant")]
+
+
+def plain_scores(records: Sequence[Record], terms: set[str], wholes: Sequence[set[str]]) -> dict[str, float]:
+    """BM25 by reading every memory for every word."""
+    texts = {row.id: ranking_terms(row.content) for row in records}
+    mean = sum(map(len, texts.values())) / len(texts)
+    scores = dict.fromkeys(texts, 0.0)
+    groups = [({term}, {term}) for term in terms] + [(whole - terms, whole - terms) for whole in wholes]
+    for group, needed in groups:
+        for memory_id, words in texts.items():
+            for term in group if needed <= set(words) else ():
+                held = sum(term in other for other in texts.values())
+                rarity = math.log(1 + (len(texts) - held + 0.5) / (held + 0.5))
+                count = words.count(term)
+                norm = K1 * (1 - B + B * len(words) / mean)
+                scores[memory_id] += rarity * count * (K1 + 1) / (count + norm)
+    return {memory_id: score for memory_id, score in scores.items() if score > 0}
+
+
+@pytest.mark.parametrize("make", MADE.values(), ids=MADE)
+def test_the_scores_are_those_of_a_plain_scan(make: Callable[[Sequence[Record]], LexicalIndex]) -> None:
+    chance = random.Random(5)
+    records = [record(f"m{at}", " ".join(chance.choices(WORDS, k=chance.randint(1, 9)))) for at in range(300)]
+    index = make(records[:200])
+    for row in records[200:]:
+        index.add(row)
+    gone = set(range(0, 300, 7))
+    for at in gone:
+        index.remove(records[at])
+    left = [row for at, row in enumerate(records) if at not in gone]
+    for _ in range(40):
+        terms = set(ranking_terms(" ".join(chance.choices(WORDS, k=chance.randint(0, 4)))))
+        wholes = [set(ranking_terms(" ".join(chance.choices(WORDS, k=3)))) for _ in range(chance.randint(0, 2))]
+        matches = index.rank(terms, wholes)
+        told = dict(zip(map(index.id_at, matches.slots.tolist()), matches.scores.tolist(), strict=True))
+        # A word of two groups, or of a group and the query, counts for each.
+        assert told == pytest.approx(plain_scores(left, terms, wholes), rel=1e-4)
+
+
+@pytest.mark.parametrize("make", MADE.values(), ids=MADE)
+def test_it_does_not_matter_how_memories_came_in(make: Callable[[Sequence[Record]], LexicalIndex]) -> None:
+    facts, questions = facts_and_questions()
+    facts += [
+        "Plan A. I use it",
+        "I am Ana\0 and B",
+        "",
+        "User requirement (never): force push",
+        "x" * 30_000,
+        "don't, café",
+    ]
+    records = [record(f"m{at}", content, at) for at, content in enumerate(facts)]
+    records[3].gist, records[4].domains, records[5].superseded_by = "a gist of its own", ("git", "api"), "m6"
+    index, other = make(records), grown(records)
+    for query in [*(question.text for question in questions[::5]), *facts[-6:]]:
+        assert ranked(index, query) == ranked(other, query)
+        assert similar(index, query) == similar(other, query)
+        assert index.same_text(query) == other.same_text(query)
+        assert index.with_subject(query) == other.with_subject(query)
+    assert index.with_identifiers(["force", "billing-2201.acme.example"]) == other.with_identifiers(
+        ["force", "billing-2201.acme.example"]
+    )
+
+
+def test_a_fork_of_what_came_in_bulk_goes_its_own_way() -> None:
+    records = [record(f"m{at}", f"alpha number{at}") for at in range(100)]
+    index = LexicalIndex(records)
+    fork = index.fork()
+    for row in records[:90]:
+        fork.remove(row)
+    fork.add(record("new", "alpha again"))
+    assert (len(index), len(fork)) == (100, 11)
+    assert set(ranked(fork, "alpha")) == {*(f"m{at}" for at in range(90, 100)), "new"}
+    assert len(ranked(index, "alpha")) == 100

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_engine.reports import MemoryInjectionEntry
+from memory_engine.injection import MemoryInjectionEntry
 from memory_engine.spend import Line, Purse, spend
 
 

@@ -69,6 +69,37 @@ def test_an_embedder_with_another_size_is_no_error_and_lists_what_is_stale() -> 
     assert changed.stale_embeddings() == ["m1"]
 
 
+def test_vectors_stand_in_no_snapshot() -> None:
+    engine = engine_of(Topics(), "The kayak is blue")
+    engine.embed_memories()
+    assert b"embedding" not in dump_snapshot(engine.get_snapshot())
+    assert found(engine, "sail") == ["m0"]
+
+
+def test_vectors_that_a_snapshot_came_with_are_used_and_kept() -> None:
+    engine = CognitiveMemory(CognitiveMemoryOptions(embedder=Topics()))
+    item = new_item("The kayak is blue", id="m0", now=1)
+    item.embedding = [1.0, 0.0, 0.0, 0.0]
+    engine.add_memory(item)
+    assert found(engine, "sail") == ["m0"]
+    assert engine.embed_memories() == 0
+    held = engine.get_memory("m0")
+    assert held is not None
+    assert held.embedding == [1.0, 0.0, 0.0, 0.0]
+
+
+class Blank:
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return np.zeros((len(texts), 3), np.float32)
+
+
+def test_a_vector_without_direction_is_near_nothing_and_made_once() -> None:
+    engine = engine_of(Blank(), "The kayak is blue")
+    assert [engine.embed_memories(), engine.embed_memories()] == [1, 0]
+    assert found(engine, "sail") == []
+    assert found(engine, "kayak") == ["m0"]
+
+
 def test_a_changed_text_has_no_vector_any_more() -> None:
     engine = engine_of(Topics(), "The kayak is blue")
     engine.embed_memories()

@@ -1,5 +1,7 @@
 """Record the histories that `test_replay` reads: `make histories`. One turn of each kind, on real parts.
 
+    python -m tests.workflows.record_histories [NAME …]      # those alone
+
 Recording anew is right only when no turn of the old kind can still be open anywhere: paused turns live for days, and what
 they replay is what stands here.
 """
@@ -7,14 +9,18 @@ they replay is what stands here.
 import asyncio
 import json
 import re
+import sys
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
+from tests.memory_minds import working
 from tests.support import Harness, external, until
 from worker.app import AgentApp, tool
 from worker.client import Turn, TurnFailed
+from worker.demo_script import Saying
 from worker.dev_server import dev_server
 from worker.scripted_model import ScriptedModel
 
@@ -156,6 +162,20 @@ async def worker_restarted(harness: Harness) -> Turn:
     return turn
 
 
+async def memory_model(harness: Harness) -> Turn:
+    """A pause, then a model helps memory to learn: it extracts, joins with what is held, and decides what is shown."""
+    await harness.workers[-1].stop()
+    minds = await working(harness, harness.app)
+    await (await harness.turns.start("Our board for the Harbor project runs on Vue.", userId="ren")).result()
+    talk = deque([Saying(calls=(("ask", {}),)), Saying("Noted.")])
+    minds.talks = lambda request: talk.popleft()
+    minds.found("The Harbor project's board needs two approvals.")
+    told = "Mind you, the Harbor project's board somehow needs two approvals."
+    turn = await harness.turns.start(told, userId="ren", externalTools=[external("ask")])
+    await answer_all(harness, turn)
+    return turn
+
+
 SCENES: list[Callable[[Harness], Awaitable[Turn]]] = [
     completed,
     two_pauses,
@@ -168,14 +188,18 @@ SCENES: list[Callable[[Harness], Awaitable[Turn]]] = [
     failed,
     rejected_messages,
     worker_restarted,
+    memory_model,
 ]
 
 
-async def main() -> None:
-    """Record every scene."""
+async def main(names: Sequence[str]) -> None:
+    """Record the scenes of these names, or every one."""
+    unknown = set(names) - {scene.__name__ for scene in SCENES}
+    if unknown:
+        raise SystemExit(f"there is no scene {', '.join(sorted(unknown))}")
     with tempfile.TemporaryDirectory() as folder:
         async with dev_server(Path(folder)) as server:
-            for scene in SCENES:
+            for scene in (scene for scene in SCENES if not names or scene.__name__ in names):
                 async with AsyncExitStack() as stack, ScriptedModel() as model:
                     place = Path(tempfile.mkdtemp(dir=folder))
                     harness = Harness(await server.connect(), server, model, place, stack)
@@ -195,4 +219,4 @@ def _portable(history: str) -> str:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(main(sys.argv[1:]))
