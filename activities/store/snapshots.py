@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+from collections.abc import Callable
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
@@ -83,8 +84,18 @@ class SnapshotStore:
                 return LoadedSnapshot(newest, blob)
             return _restore(connection, scope, newest)
 
-    def save(self, scope: Scope, expected_version: int, blob: bytes, schema_version: int, now_ms: int) -> int:
+    def save(
+        self,
+        scope: Scope,
+        expected_version: int,
+        blob: bytes,
+        schema_version: int,
+        now_ms: int,
+        also: Callable[[Connection], None] | None = None,
+    ) -> int:
         """Store a new version if the newest one is still `expected_version`, and return its number.
+
+        What `also` writes is stored together with it, or not at all.
 
         Raises:
             SnapshotConflict: it is not, or it has a newer schema.
@@ -96,6 +107,8 @@ class SnapshotStore:
             with self._database.write() as connection:
                 _swap_head(connection, scope, expected_version, schema_version, now_ms)
                 _keep(connection, scope, expected_version + 1, blob, schema_version, now_ms)
+                if also is not None:
+                    also(connection)
         except Collision:
             raise SnapshotConflict(expected_version, self.version(scope)) from None
         return expected_version + 1

@@ -34,7 +34,7 @@ class StoreTable(SQLModel, registry=registry()):
 
 
 class Conversation(StoreTable, table=True):
-    """Who owns a conversation, and the position its next turn gets."""
+    """Who owns a conversation, the position its next turn gets, and the functions it has chosen."""
 
     __tablename__ = "conversations"
 
@@ -46,6 +46,7 @@ class Conversation(StoreTable, table=True):
     created_ms: int = Field(sa_type=BigInteger)
     updated_ms: int = Field(sa_type=BigInteger)
     next_position: int
+    selection: str | None = Field(default=None, sa_type=Text)
 
 
 class Turn(StoreTable, table=True):
@@ -106,6 +107,7 @@ class ToolRunRow(StoreTable, table=True):
     arguments_digest: str = Field(sa_type=Text)
     state: str = Field(sa_type=Text)
     result: str | None = Field(sa_type=Text)
+    attempts: str | None = Field(default=None, sa_type=Text)
 
 
 class MemorySnapshot(StoreTable, table=True):
@@ -148,6 +150,54 @@ class StoredHistory(StoreTable, table=True):
     created_ms: int = Field(sa_type=BigInteger)
 
 
+class Organization(StoreTable, table=True):
+    """Limits of an organisation's memory in place of the service's own. NULL inherits."""
+
+    __tablename__ = "organizations"
+
+    id: str = Field(sa_type=PlainText, primary_key=True)
+    max_total_tokens: int | None
+    default_recall_limit: int | None
+
+
+class ApiKey(StoreTable, table=True):
+    """A key of the memory service. Its secret is not here, only the SHA-256 of it."""
+
+    __tablename__ = "api_keys"
+    __table_args__ = (Index("uq_api_keys_prefix", "prefix", unique=True),)
+
+    id: str = Field(sa_type=Text, primary_key=True)
+    prefix: str = Field(sa_type=Text)
+    secret_sha256: str = Field(sa_type=Text)
+    name: str = Field(sa_type=PlainText)
+    organization_id: str = Field(sa_type=PlainText, index=True)
+    user_id: str = Field(sa_type=PlainText)
+    persona_id: str = Field(sa_type=PlainText)
+    scopes: str = Field(sa_type=Text)
+    created_ms: int = Field(sa_type=BigInteger)
+    expires_ms: int | None = Field(sa_type=BigInteger)
+    revoked_ms: int | None = Field(sa_type=BigInteger)
+    last_used_ms: int | None = Field(sa_type=BigInteger)
+
+
+class IdempotencyRecord(StoreTable, table=True):
+    """What a request was answered, stored together with what it did: sent again, it gets this and does nothing.
+
+    `body` is NULL when a memory that stood in it was removed since.
+    """
+
+    __tablename__ = "idempotency_records"
+
+    organization_id: str = Field(sa_type=PlainText, primary_key=True)
+    user_id: str = Field(sa_type=PlainText, primary_key=True)
+    persona_id: str = Field(sa_type=PlainText, primary_key=True)
+    request_key: str = Field(sa_type=PlainText, primary_key=True)
+    fingerprint: str = Field(sa_type=Text)
+    status: int
+    body: str | None = Field(sa_type=Text)
+    expires_ms: int = Field(sa_type=BigInteger, index=True)
+
+
 metadata = StoreTable.metadata
 
 
@@ -159,3 +209,6 @@ tool_runs: Table = metadata.tables["tool_runs"]
 memory_snapshots: Table = metadata.tables["memory_snapshots"]
 memory_snapshot_versions: Table = metadata.tables["memory_snapshot_versions"]
 stored_histories: Table = metadata.tables["stored_histories"]
+organizations: Table = metadata.tables["organizations"]
+api_keys: Table = metadata.tables["api_keys"]
+idempotency_records: Table = metadata.tables["idempotency_records"]
