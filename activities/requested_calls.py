@@ -28,6 +28,10 @@ REPLY_BYTES = 1_000_000
 SHORT_PREVIEW = 200
 
 
+# What to know of the tool of that name, for a call with these arguments; None when the turn has no such tool.
+Facts = Callable[[str, Arguments | None], ToolFacts | None]
+
+
 @dataclass(frozen=True, slots=True)
 class JudgedCall:
     """A call whole, as its row has it, and why it must not run."""
@@ -41,7 +45,7 @@ class Offer:
     """The tools of a turn, as far as judging a call needs them."""
 
     definitions: list[dict[str, Any]]
-    facts: Callable[[str], ToolFacts | None]
+    facts: Facts
     check: Callable[[str, Arguments], ErrorDetails | None]
 
     @property
@@ -68,14 +72,21 @@ def judge_calls(
     return tuple(judged)
 
 
-def cross(judged: Iterable[JudgedCall], facts: Callable[[str], ToolFacts | None]) -> tuple[RequestedCall, ...]:
+def cross(judged: Iterable[JudgedCall], facts: Facts) -> tuple[RequestedCall, ...]:
     """The calls as a history carries them: long arguments as a preview, all together within `REPLY_BYTES`."""
-    calls = [_crossing(item, facts(item.call.name) if item.problem is None else None, PREVIEW_CHARS) for item in judged]
+    calls = [_crossing(item, _facts_of(item, facts), PREVIEW_CHARS) for item in judged]
     sizes = [encoded_size(call) for call in calls]
     if sum(sizes) <= REPLY_BYTES:
         return tuple(calls)
     allowed = REPLY_BYTES // len(calls)
     return tuple(_smaller(call) if size > allowed else call for call, size in zip(calls, sizes, strict=True))
+
+
+def _facts_of(item: JudgedCall, facts: Facts) -> ToolFacts | None:
+    """What is to be known of the tool: for a call that must not run, only how often its arguments may be corrected."""
+    if item.problem is None:
+        return facts(item.call.name, item.call.arguments)
+    return facts(item.call.name, None) if item.problem.code == TOOL_ARGUMENTS_INVALID else None
 
 
 def _is_cut(completion: Completion, place: int, max_tokens: int | None) -> "_Cut":
@@ -97,7 +108,7 @@ def _judge(raw: RawCall, offer: Offer, call_id: str, cut: _Cut) -> JudgedCall:
     bad = arguments if isinstance(arguments, BadArguments) else None
     call = ToolCall(
         id=call_id,
-        name=raw.name if offer.facts(raw.name) else _wire_name(raw.name),
+        name=raw.name if offer.facts(raw.name, None) else _wire_name(raw.name),
         arguments={} if isinstance(arguments, BadArguments) else arguments,
         provider_id=raw.provider_id,
     )
@@ -107,7 +118,7 @@ def _judge(raw: RawCall, offer: Offer, call_id: str, cut: _Cut) -> JudgedCall:
 def _problem(raw: RawCall, call: ToolCall, bad: BadArguments | None, offer: Offer, cut: _Cut) -> ErrorDetails | None:
     if cut.certain or (bad and (bad.fault is Fault.CUT or cut.likely)):
         return ErrorDetails(code=TOOL_CALL_CUT, message=_cut_message(bad))
-    if not raw.name or offer.facts(raw.name) is None:
+    if not raw.name or offer.facts(raw.name, None) is None:
         return _not_found(raw.name, offer.names)
     if bad:
         return ErrorDetails(code=TOOL_ARGUMENTS_INVALID, message=bad.message)

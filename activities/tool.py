@@ -3,9 +3,11 @@
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MethodType
 from typing import Any, overload
 
+from activities.controllers.policy import Action, FunctionFacts, Policy
 from activities.conversation import Arguments
 from activities.durations import parse_duration
 from activities.function_schema import FunctionSchema, function_schema
@@ -35,12 +37,29 @@ BoundCall = Callable[[ToolContext], Any]
 
 
 @dataclass(frozen=True, slots=True)
+class Separated:
+    """The input of a tool in two parts: what the model fills, and what a person fills and the model never sees.
+
+    Both are JSON Schemas of the same outer shape as the whole.
+    """
+
+    model_schema: dict[str, Any]
+    human_schema: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Tool:
     """One tool. `timeout` in seconds; `retries` is how often a failed run is repeated.
 
-    `bind` checks the model's arguments and returns the call ready to be made; it has no effects and raises
+    `bind` checks the whole arguments and returns the call ready to be made; it has no effects and raises
     `ArgumentsInvalidError`. With `is_async` making the call only creates an awaitable or an async generator, and blocks
     nothing. `function` is what calling the tool from Python calls.
+
+    A controller's function also has `policy`, which knows what it is and decides over its calls in the place of
+    `needs_approval`; `separated`, where a person fills a part of its arguments; and `corrections`, how often the model may
+    send better arguments after a failure (None: as often as the turn allows).
+
+    A tool made of a method stands for no call until it is taken from an object: `shop.find`, not `Shop.find`.
 
     Raises:
         ValueError: name, timeout or retries cannot be used.
@@ -57,6 +76,10 @@ class Tool:
     timeout: float = 60.0
     retries: int = 0
     function: Callable[..., Any] | None = None
+    policy: Policy | None = None
+    separated: Separated | None = None
+    corrections: int | None = None
+    for_object: "Callable[[Any], Tool] | None" = None
 
     def __post_init__(self) -> None:
         if TOOL_NAME.fullmatch(self.name) is None:
@@ -75,6 +98,26 @@ class Tool:
     def repeatable(self) -> bool:
         """Whether a run that was cut off may simply be made again."""
         return self.idempotent or not self.side_effects
+
+    @property
+    def facts(self) -> FunctionFacts | None:
+        """What is known of the controller's function that this is; None for any other tool."""
+        return None if self.policy is None else self.policy.facts
+
+    @property
+    def model_schema(self) -> dict[str, Any]:
+        """The schema of what the model fills."""
+        return self.input_schema if self.separated is None else self.separated.model_schema
+
+    def action(self, arguments: Arguments | None) -> Action:
+        """What becomes of a call with these arguments; for None, of any call."""
+        if self.policy is not None:
+            return self.policy.decide(arguments)
+        return "approve" if self.needs_approval else "run"
+
+    def __get__(self, instance: Any, owner: type | None = None) -> "Tool":
+        """The tool of one object, where this was made of a method of its class."""
+        return self if self.for_object is None or instance is None else self.for_object(instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function as if it had not been decorated."""
@@ -112,7 +155,7 @@ def tool(
     name: str | None = None,
     description: str | None = None,
 ) -> Tool | Callable[[Callable[..., Any]], Tool]:
-    """Make a tool of a typed function, sync or async; its schema comes from the type hints and the docstring.
+    """Make a tool of a typed function or method, sync or async; its schema comes from the type hints and the docstring.
 
     A sync function runs in a thread, which nothing can interrupt: after a timeout or a cancellation it goes on to its end,
     unobserved. An async function is cancelled.
@@ -132,8 +175,9 @@ def tool(
     """
 
     def make(made_of: Callable[..., Any]) -> Tool:
-        schema = function_schema(made_of, injected=ToolContext)
-        return Tool(
+        is_method = _takes_self(made_of)
+        schema = function_schema(MethodType(made_of, object()) if is_method else made_of, injected=ToolContext)
+        made = Tool(
             name=name or str(getattr(made_of, "__name__", "")),
             description=schema.description if description is None else description,
             input_schema=schema.input_schema,
@@ -145,6 +189,9 @@ def tool(
             timeout=parse_duration(timeout).total_seconds(),
             retries=retries,
             function=made_of,
+        )
+        return (
+            replace(made, bind=_unbound(made.name), for_object=_binding(made, made_of, schema)) if is_method else made
         )
 
     return make if function is None else make(function)
@@ -159,6 +206,28 @@ def _binder(function: Callable[..., Any], schema: FunctionSchema) -> Callable[[A
             return function(*bound.args, **bound.kwargs)
 
         return call
+
+    return bind
+
+
+def _takes_self(function: Callable[..., Any]) -> bool:
+    if not inspect.isfunction(function):
+        return False
+    first = next(iter(inspect.signature(function).parameters), None)
+    return first in ("self", "cls") and first not in function.__annotations__
+
+
+def _binding(made: Tool, function: Callable[..., Any], schema: FunctionSchema) -> Callable[[Any], Tool]:
+    def for_object(instance: Any) -> Tool:
+        method = MethodType(function, instance)
+        return replace(made, bind=_binder(method, schema), function=method)
+
+    return for_object
+
+
+def _unbound(name: str) -> Callable[[Arguments], BoundCall]:
+    def bind(arguments: Arguments) -> BoundCall:
+        raise TypeError(f"tool {name} is made of a method: take it from an object of the class")
 
     return bind
 

@@ -16,6 +16,9 @@ from worker.search_attributes import RegisteredAttributes
 from worker.settings import Settings, SettingsInvalid, load_secrets, load_settings
 from workflows.names import SEARCH_ATTRIBUTES
 
+# At INFO they write the address of every request, and an address may have a key in its query.
+ADDRESS_LOGGERS = ("httpx", "httpx2")
+
 logger = logging.getLogger("turnhold.worker")
 
 
@@ -23,6 +26,8 @@ def main() -> int:
     """Run the worker; the exit code is 0 after a drain and 1 when it cannot start."""
     arguments = _parser().parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    for name in ADDRESS_LOGGERS:
+        logging.getLogger(name).setLevel(logging.WARNING)
     try:
         settings = load_settings()
         run(_run(settings, arguments.app or settings.app))

@@ -1,16 +1,36 @@
 """The app: what an agent is made of. This is the module that users import."""
 
 import importlib
+import inspect
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
+from activities.controllers.classes import ClassController
+from activities.controllers.controller import Controller, ControllerInvalid
+from activities.controllers.http import HttpController
+from activities.controllers.mcp.controller import McpController
+from activities.controllers.opening import Opened, open_controllers
+from activities.controllers.policy import FunctionFacts, Predicate, Rule
 from activities.personas import Persona, Personas
 from activities.registry import ToolRegistry
 from activities.tool import Tool, ToolContext, tool
 
-__all__ = ["AgentApp", "AppInvalid", "Persona", "ToolContext", "load_app", "tool"]
+__all__ = [
+    "AgentApp",
+    "AppInvalid",
+    "ClassController",
+    "FunctionFacts",
+    "HttpController",
+    "McpController",
+    "Persona",
+    "Rule",
+    "ToolContext",
+    "load_app",
+    "tool",
+]
 
 
 class AppInvalid(Exception):
@@ -18,20 +38,70 @@ class AppInvalid(Exception):
 
 
 class AgentApp:
-    """Personas and tools. Without personas there is one, `default`; without tools the model only talks and remembers.
+    """Personas, tools and controllers. Without personas there is one, `default`; without tools the model only talks and
+    remembers.
+
+    The functions of controllers join the tools when a worker opens the app. `predicates` are functions that rules and
+    `separate` name, `executors` functions that controllers name under `execute`: names are data, so they can be told apart
+    and logged, while functions stay in the process.
 
     Raises:
-        ValueError: a name stands twice, or a persona names a tool that does not exist.
+        ValueError: a name stands twice, a persona names a tool that does not exist, or a rule names a predicate that is not
+            given.
     """
 
-    def __init__(self, *, personas: Iterable[Persona] = (), tools: Iterable[Tool | Callable[..., Any]] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        personas: Iterable[Persona] = (),
+        tools: Iterable[Tool | Callable[..., Any]] = (),
+        controllers: Iterable[Controller] = (),
+        predicates: Mapping[str, Predicate] | None = None,
+        executors: Mapping[str, Any] | None = None,
+    ) -> None:
         given = list(personas) or [Persona(id="default", name="Assistant")]
-        ids = [persona.id for persona in given]
-        if twice := sorted({persona_id for persona_id in ids if ids.count(persona_id) > 1}):
-            raise ValueError(f"two personas are called {', '.join(twice)}")
+        _refuse_twice("personas", [persona.id for persona in given])
         self.personas = Personas(given)
-        self.tools = ToolRegistry(each if isinstance(each, Tool) else tool(each) for each in tools)
-        self.tools.validate(self.personas)
+        self._own_tools = [each if isinstance(each, Tool) else tool(each) for each in tools]
+        self.controllers = tuple(controllers)
+        _refuse_twice("controllers", [controller.name for controller in self.controllers])
+        self._predicates = dict(predicates or {})
+        self._executors = dict(executors or {})
+        _refuse_unknown(self.controllers, self._predicates)
+        self._tools = ToolRegistry(self._own_tools)
+        if not self.controllers:
+            self._tools.validate(self.personas)
+
+    async def open(self, stack: AsyncExitStack) -> Opened:
+        """All tools of a worker, with the controllers open until the stack is closed.
+
+        Raises:
+            AppInvalid: a controller cannot be opened, or a persona names a tool that does not exist.
+        """
+        if not self.controllers:
+            return Opened(self._tools, ())
+        try:
+            opened = await open_controllers(stack, self._own_tools, self.controllers, self._predicates, self._executors)
+            opened.tools.validate(self.personas)
+        except (ControllerInvalid, ValueError) as fault:
+            raise AppInvalid(str(fault)) from fault
+        return opened
+
+
+def _refuse_twice(what: str, names: list[str]) -> None:
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(f"two {what} are called {', '.join(twice)}")
+
+
+def _refuse_unknown(controllers: Iterable[Controller], predicates: Mapping[str, Predicate]) -> None:
+    if waiting := [name for name, each in predicates.items() if inspect.iscoroutinefunction(each)]:
+        raise ValueError(f"predicates must not be async: {', '.join(waiting)}")
+    for controller in controllers:
+        named = {rule.predicate for rule in controller.rules if rule.predicate is not None}
+        if missing := sorted(named - predicates.keys()):
+            raise ValueError(
+                f"controller {controller.name} names predicates the app does not have: {', '.join(missing)}"
+            )
 
 
 def load_app(reference: str | None) -> AgentApp:

@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
+from activities.controllers.policy import FunctionFacts, Rule, policy_for
+from activities.conversation import Arguments
 from activities.personas import Persona, Personas
-from activities.registry import ToolRegistry
-from activities.tool import Tool, tool
+from activities.registry import MAX_OFFERED, ToolRegistry
+from activities.tool import Separated, Tool, tool
 from activities.turn_input import ExternalTool
 
 
@@ -180,3 +182,165 @@ def test_memory_can_be_left_out() -> None:
     wrong = bare.check("search_memory", {"query": "x"}, [])
     assert wrong is not None
     assert wrong.code == "TOOL_NOT_FOUND"
+
+
+def is_small(facts: FunctionFacts, arguments: Arguments) -> bool:
+    return bool(arguments["amount"] < 10)
+
+
+def is_absurd(facts: FunctionFacts, arguments: Arguments) -> bool:
+    return bool(arguments["amount"] < 0)
+
+
+RULES = (
+    Rule("hidden", name="pay", predicate="is_absurd"),
+    Rule("run", name="pay", predicate="is_small"),
+    Rule("approve", name="pay"),
+    Rule("external", name="scan"),
+)
+PAY_SCHEMA = {"type": "object", "properties": {"amount": {"type": "number"}}, "required": ["amount"]}
+
+
+def function(controller: str, name: str, **fields: Any) -> Tool:
+    facts = FunctionFacts(controller, name, "http", method="POST", path=f"/{name}", tags=("money",))
+    policy = policy_for(facts, RULES, {"is_small": is_small, "is_absurd": is_absurd}, "run")
+    return Tool(
+        name=name,
+        description=f"The {name}.",
+        input_schema=PAY_SCHEMA,
+        bind=lambda arguments: lambda context: arguments,
+        is_async=False,
+        policy=policy,
+        **fields,
+    )
+
+
+PARTS = Separated(
+    model_schema={"type": "object", "properties": {"amount": {"type": "number"}}, "additionalProperties": False},
+    human_schema={"type": "object", "properties": {"card": {"type": "string"}}},
+)
+SHOP = ToolRegistry(
+    [
+        get_user,
+        function("shop", "pay", corrections=3),
+        function("shop", "scan", separated=PARTS),
+        function("bank", "sign"),
+    ],
+    aliases={"_0_pay": "pay", "get_user": "pay"},
+    controllers=["shop", "bank", "empty"],
+)
+
+
+def test_the_arguments_of_a_call_decide_what_becomes_of_it() -> None:
+    small, large = SHOP.facts(EVERYONE, [], "pay", {"amount": 5}), SHOP.facts(EVERYONE, [], "pay", {"amount": 50})
+    assert small is not None
+    assert (small.needs_approval, small.external, small.input_schema) == (False, False, None)
+    assert large is not None
+    assert (large.needs_approval, large.external, large.input_schema) == (True, False, PAY_SCHEMA)
+    assert (large.correctable, large.corrections) == (True, 3)
+    assert SHOP.facts(EVERYONE, [], "pay") == large
+
+
+def test_a_call_that_a_rule_refuses_is_an_error_the_model_reads() -> None:
+    assert SHOP.check("pay", {"amount": 50}, []) is None
+    refused = SHOP.check("pay", {"amount": -1}, [])
+    assert refused is not None
+    assert (refused.code, refused.message) == ("TOOL_CALL_REJECTED", "pay must not be called with these arguments.")
+
+
+def test_a_call_that_slipped_through_its_check_still_waits_for_a_person() -> None:
+    facts = SHOP.facts(EVERYONE, [], "pay", {"amount": -1})
+    assert facts is not None
+    assert facts.needs_approval
+
+
+def test_a_function_that_the_host_runs_waits_with_its_schema_and_asks_nobody_for_a_part() -> None:
+    scan = SHOP.facts(EVERYONE, [], "scan", {"amount": 5})
+    assert scan is not None
+    assert (scan.kind, scan.external, scan.needs_approval) == ("worker", True, False)
+    assert (scan.input_schema, scan.human_schema) == (PAY_SCHEMA, None)
+
+
+def test_the_model_sees_and_fills_its_own_part_only() -> None:
+    registry = ToolRegistry([function("bank", "sign", separated=PARTS)])
+    [sign, *_] = registry.definitions(EVERYONE, [])
+    assert sign["function"]["parameters"] == PARTS.model_schema
+    facts = registry.facts(EVERYONE, [], "sign", {})
+    assert facts is not None
+    assert facts.human_schema == PARTS.human_schema
+    assert registry.check("sign", {}, []) is None
+    wrong = registry.check("sign", {"card": "4111"}, [])
+    assert wrong is not None
+    assert wrong.code == "TOOL_ARGUMENTS_INVALID"
+
+
+@pytest.mark.parametrize(
+    ("tool_ids", "offered"),
+    [
+        (("shop",), ["pay", "scan"]),
+        (("shop.*",), ["pay", "scan"]),
+        (("shop.pay", "bank.*"), ["pay", "sign"]),
+        (("_0_pay",), ["pay"]),
+        (("empty", "get_user"), ["get_user"]),
+        ((), []),
+    ],
+)
+def test_a_persona_may_name_whole_controllers(tool_ids: tuple[str, ...], offered: list[str]) -> None:
+    persona = Persona(id="p", tool_ids=tool_ids)
+    SHOP.validate(Personas([persona]))
+    assert names(SHOP.definitions(persona, [])) == [*offered, "search_memory"]
+
+
+@pytest.mark.parametrize("entry", ["shop.nope", "nope.*", "Shop", "shop.", "*"])
+def test_a_persona_that_names_no_controller_is_refused(entry: str) -> None:
+    with pytest.raises(ValueError, match="tools that do not exist"):
+        SHOP.validate(Personas([Persona(id="p", tool_ids=(entry,))]))
+
+
+def test_an_alias_finds_a_function_and_is_never_offered() -> None:
+    assert SHOP.get("_0_pay") is SHOP.get("pay")
+    assert SHOP.check("_0_pay", {"amount": 5}, []) is None
+    assert "_0_pay" not in names(SHOP.definitions(EVERYONE, []))
+    assert SHOP.get("get_user") is get_user
+    assert SHOP.facts(READER, [], "_0_pay") is None
+
+
+def test_a_tool_of_the_host_comes_before_an_alias() -> None:
+    outside = [ExternalTool(name="_0_pay")]
+    assert SHOP.clashes(EVERYONE, outside) == []
+    facts = SHOP.facts(EVERYONE, outside, "_0_pay", {})
+    assert facts is not None
+    assert facts.kind == "external"
+
+
+def test_the_list_to_choose_from_has_everything_but_schemas_and_memory() -> None:
+    listed = SHOP.listed(EVERYONE, [BROWSE])
+    assert [each.name for each in listed] == ["get_user", "pay", "scan", "sign", "browse"]
+    pay = listed[1]
+    assert (pay.protocol, pay.method, pay.path, pay.tags) == ("http", "POST", "/pay", ("money",))
+    assert (listed[0].protocol, listed[0].description) == (None, "Look a user up.")
+
+
+def test_chosen_tools_are_defined_beside_those_of_memory() -> None:
+    assert names(SHOP.definitions(EVERYONE, [BROWSE], only=["pay", "browse"])) == ["pay", *MEMORY, "browse"]
+    assert names(SHOP.definitions(EVERYONE, [BROWSE], only=[])) == MEMORY
+
+
+def test_more_tools_than_a_model_takes_are_counted_and_told_what_to_do() -> None:
+    many = ToolRegistry([function("shop", f"f{at}") for at in range(MAX_OFFERED - len(MEMORY))])
+    assert many.excess(EVERYONE, []) is None
+    told = many.excess(EVERYONE, [BROWSE])
+    assert told is not None
+    assert f"{MAX_OFFERED + 1} tools" in told
+    assert "toolSelection" in told
+    assert many.excess(Persona(id="p", tool_ids=("f1",)), [BROWSE]) is None
+
+
+def test_a_method_that_belongs_to_no_object_is_refused() -> None:
+    class Shop:
+        @tool
+        def find(self) -> None: ...
+
+    ToolRegistry([Shop().find])
+    with pytest.raises(ValueError, match="made of a method"):
+        ToolRegistry([Shop.find])

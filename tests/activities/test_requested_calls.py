@@ -14,7 +14,7 @@ SCHEMA = {"type": "object", "properties": {"id": {"type": "integer"}}, "required
 NAMES = ["list_zones", "get_user", "write_file", "read_file"]
 
 
-def facts(name: str) -> ToolFacts | None:
+def facts(name: str, arguments: Arguments | None = None) -> ToolFacts | None:
     return ToolFacts(kind="worker", input_schema=SCHEMA) if name in NAMES else None
 
 

@@ -101,6 +101,49 @@ def test_retries_of_a_tool_that_may_not_repeat_are_refused() -> None:
         tool(side_effects=False, retries=-1)(add)
 
 
+class Shop:
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+
+    @tool(side_effects=False)
+    def find(self, name: str, context: ToolContext | None = None) -> str:
+        """Find by name."""
+        return f"{self.prefix} {name}"
+
+    @tool
+    async def fetch(self) -> None: ...
+
+    @staticmethod
+    @tool
+    def ping(count: int) -> int:
+        return count
+
+
+def test_a_decorated_method_is_a_tool_of_each_object() -> None:
+    made = Shop("a").find
+    assert (made.name, made.description, made.repeatable) == ("find", "Find by name.", True)
+    assert list(made.input_schema["properties"]) == ["name"]
+    assert made.bind({"name": "x"})(CONTEXT) == "a x"
+    assert Shop("b").find.bind({"name": "x"})(CONTEXT) == "b x"
+    assert Shop("c").find("y") == "c y"
+    assert Shop("a").fetch.is_async
+    assert Shop("a").ping.bind({"count": 2})(CONTEXT) == 2
+
+
+def test_a_method_without_its_object_cannot_be_called() -> None:
+    with pytest.raises(TypeError, match="take it from an object"):
+        Shop.find.bind({"name": "x"})
+
+
+def test_a_tool_kept_in_a_class_is_that_tool() -> None:
+    made = tool(add)
+
+    class Kit:
+        adder = made
+
+    assert Kit().adder is Kit.adder is made
+
+
 def test_context_cannot_be_changed() -> None:
     with pytest.raises(AttributeError):
         CONTEXT.attempt = 2  # type: ignore[misc]
