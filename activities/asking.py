@@ -39,6 +39,7 @@ class Prompt:
     tools: dict[str, Any]
     fields: Callable[[Dialect], dict[str, Any]]
     calls_allowed: bool
+    may_be_empty: bool = False
 
 
 class Provider:
@@ -64,7 +65,7 @@ class Provider:
             completion = read_completion(body, calls_allowed=prompt.calls_allowed)
             usages.append(completion.usage)
             # A model that used up its output limit in silence would do so again.
-            if not completion.is_empty or completion.cut:
+            if not completion.is_empty or completion.cut or prompt.may_be_empty:
                 break
         return completion, add_usage(usages)
 

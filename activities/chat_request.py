@@ -62,15 +62,22 @@ def tool_fields(
     server that ignores "none" does no harm: calls that come all the same are left out.
 
     A choice that forces a call holds until the model reads results (`answering`): forced for ever, it could never answer.
+    One that names a tool which is not among these is left out: it may wait to be chosen first, and no server takes it.
     """
     if not tools or (not allowed and not calls_before):
         return {}
     if not allowed:
         return {"tools": tools, "tool_choice": "none"}
     choice = options.tool_choice
-    if choice is None or (answering and choice not in ("auto", "none")):
+    if choice is None or (answering and choice not in ("auto", "none")) or not _is_among(choice, tools):
         return {"tools": tools}
     return {"tools": tools, "tool_choice": choice}
+
+
+def _is_among(choice: str | dict[str, Any], tools: ToolDefinitions) -> bool:
+    named = choice.get("function") if isinstance(choice, dict) else None
+    name = named.get("name") if isinstance(named, dict) else None
+    return name is None or any(each["function"]["name"] == name for each in tools)
 
 
 def adapt(dialect: Dialect, fault: ProviderFault, messages: list[ChatMessage]) -> Dialect | None:

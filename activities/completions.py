@@ -20,6 +20,15 @@ from activities.wire import Wire
 CUT_REASONS = ("length", "max_tokens", "max_output_tokens", "model_length")
 FILTER_REASONS = ("content_filter", "safety", "prohibited_content", "recitation", "blocklist")
 MAX_TOKENS_REPORTED = 10**12
+# Kinds of tokens, and where a provider's usage has their number.
+USAGE_PARTS = {
+    "prompt_audio": ("prompt", "audio"),
+    "cached": ("prompt", "cached"),
+    "accepted_prediction": ("completion", "accepted_prediction"),
+    "completion_audio": ("completion", "audio"),
+    "reasoning": ("completion", "reasoning"),
+    "rejected_prediction": ("completion", "rejected_prediction"),
+}
 
 _CALL_IN_TEXT = re.compile(
     r"<tool_call>|<function[=_]|\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool|<｜tool|```tool_(call|code)"
@@ -48,6 +57,7 @@ class Completion:
     cut: bool = False
     error: ErrorDetails | None = None
     hint: str | None = None
+    usage_details: dict[str, int] | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -58,7 +68,7 @@ class Completion:
 class ReplyFacts(Wire):
     """What a reply has besides text and calls, kept beside the stored message so that a retry can give the same reply.
 
-    `problems` are by call id.
+    `problems` are by call id. `usage_details` says of which kind tokens were, where the provider says so (see `USAGE_PARTS`).
     """
 
     finish_reason: str | None = None
@@ -68,6 +78,7 @@ class ReplyFacts(Wire):
     error: ErrorDetails | None = None
     hint: str | None = None
     problems: dict[str, ErrorDetails] = Field(default_factory=dict)
+    usage_details: dict[str, int] | None = None
 
 
 def read_completion(body: Any, *, calls_allowed: bool = True) -> Completion:
@@ -103,6 +114,7 @@ def read_completion(body: Any, *, calls_allowed: bool = True) -> Completion:
         cut=(finish or "").lower() in CUT_REASONS,
         error=error,
         hint=hint,
+        usage_details=_read_details(body.get("usage")),
     )
 
 
@@ -212,6 +224,16 @@ def _read_usage(usage: Any) -> ModelUsage | None:
         completion_tokens=completion,
         total_tokens=prompt + completion if total is None else total,
     )
+
+
+def _read_details(usage: Any) -> dict[str, int] | None:
+    read = {name: _count(_part(usage, *where)) for name, where in USAGE_PARTS.items()}
+    return {name: count for name, count in read.items() if count} or None
+
+
+def _part(usage: Any, group: str, name: str) -> Any:
+    details = usage.get(f"{group}_tokens_details") if isinstance(usage, dict) else None
+    return details.get(f"{name}_tokens") if isinstance(details, dict) else None
 
 
 def _count(value: Any) -> int | None:

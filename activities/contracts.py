@@ -87,6 +87,9 @@ class TurnBegun(Wire):
     patience: Patience = Patience()
     took_over: str | None = None
     memory_model: bool = False
+    # How many functions this turn may call, and what the conversation chose before; only where functions are chosen.
+    functions: int = 0
+    selection: dict[str, Any] | None = None
 
 
 class PlacedResult(Wire):
@@ -113,7 +116,9 @@ class ModelRequest(Wire):
     """Ask the model once.
 
     `rows` of the turn stand before the reply, `results` among them: those the workflow itself made and has not saved.
-    `options` of an answer override those of the turn. With `tools_allowed` false the model must answer in words.
+    `options` of an answer override those of the turn. With `tools_allowed` false the model must answer in words. `functions`
+    are the names of the tools that were chosen for this call, None when all are offered; `phase` says which prompt goes with
+    it.
     """
 
     turn_id: str
@@ -123,10 +128,20 @@ class ModelRequest(Wire):
     results: tuple[PlacedResult, ...] = ()
     options: TurnOptions | None = None
     tools_allowed: bool = True
+    functions: tuple[str, ...] | None = None
+    phase: Literal["execute", "describe"] | None = None
+    now_ms: int = 0
 
 
 class ToolFacts(Wire):
-    """What the gate and the retry policy need to know of a tool. Times in seconds."""
+    """What the gate and the retry policy need to know of a tool. Times in seconds.
+
+    With `external` the host runs a function the worker knows: its call waits as one to a tool of the host does, and
+    `input_schema` describes its arguments. `human_schema` is the part of the arguments that a person fills, None when there
+    is none. `controller`, `function` and `protocol` (`http`, `class`, `mcp`) say which controller's function it is; `function`
+    is its name there, which may differ from the one the model calls it by. After a failure that better arguments could heal
+    the model may call again if `correctable`, `corrections` times in a turn (0: as often as the turn allows).
+    """
 
     kind: Literal["worker", "external", "memory"]
     needs_approval: bool = False
@@ -134,6 +149,13 @@ class ToolFacts(Wire):
     timeout: float = 60.0
     retries: int = 0
     input_schema: dict[str, Any] | None = None
+    external: bool = False
+    human_schema: dict[str, Any] | None = None
+    controller: str | None = None
+    function: str | None = None
+    protocol: str | None = None
+    correctable: bool = True
+    corrections: int = 0
 
 
 class RequestedCall(Wire):
@@ -173,7 +195,10 @@ class ModelReply(Wire):
 
 
 class ToolRun(Wire):
-    """Run one tool of the worker. `row` is where its result belongs; absent `arguments` are read from row `call_row`."""
+    """Run one tool of the worker. `row` is where its result belongs; absent `arguments` are read from row `call_row`.
+
+    `human` is the part of the arguments that a person gave. It is joined to the model's and stands in no row.
+    """
 
     turn_id: str
     conversation_id: str
@@ -182,14 +207,19 @@ class ToolRun(Wire):
     row: int
     call_row: int
     arguments: Arguments | None = None
+    human: Any = None
 
 
 class ToolRan(Wire):
-    """The stored result. With `cut` its output is {"preview": text}: the whole stands in the row."""
+    """The stored result. With `cut` its output is {"preview": text}: the whole stands in the row.
+
+    `correctable` says that the call failed in a way that better arguments could heal.
+    """
 
     row: int
     result: ToolCallResult
     cut: bool = False
+    correctable: bool = False
 
 
 class CommitTurn(Wire):
@@ -203,6 +233,8 @@ class CommitTurn(Wire):
     output: GMIOutput
     usage: CostAggregator
     now_ms: int
+    # What the next turn of the conversation begins with, where functions are chosen.
+    selection: dict[str, Any] | None = None
 
 
 class TurnCommitted(Wire):

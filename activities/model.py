@@ -5,9 +5,8 @@ without asking. Replies are not streamed: `options.stream` is accepted, and the 
 """
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Collection, Sequence
+from typing import Any, Protocol
 
 from openai import AsyncOpenAI
 from temporalio import activity
@@ -16,71 +15,33 @@ from activities.asking import Prompt, Provider, UnknownSecretError
 from activities.chat_request import ToolDefinitions, merge_options, output_limit, request_fields, tool_fields
 from activities.completions import Completion, ReplyFacts, empty_response
 from activities.contracts import Excerpt, ModelReply, ModelRequest, ToolFacts
-from activities.conversation import Arguments, AssistantMessage, ErrorDetails, Message, ModelUsage, ToolMessage
-from activities.errors import (
-    GMI_PERSONA_NOT_FOUND,
-    HISTORY_UNPAIRED,
-    SYS_RESOURCE_NOT_FOUND,
-    SYS_VALIDATION_ERROR,
-)
+from activities.conversation import Arguments, AssistantMessage, ErrorDetails, ModelUsage, ToolMessage
+from activities.errors import HISTORY_UNPAIRED, SYS_VALIDATION_ERROR
 from activities.heartbeat import heartbeats
 from activities.model_failures import final, provider_failure
 from activities.model_settings import ModelSettings as ModelSettings
 from activities.pairing import pairing_fault
 from activities.personas import Persona, Personas
+from activities.phases import phase_prompt
 from activities.prompt import has_calls, system_messages
 from activities.provider_errors import ProviderFault
 from activities.requested_calls import JudgedCall, Offer, cross, judge_calls
-from activities.trimming import BYTES_PER_TOKEN, fit_turn, trim_history
-from activities.turn_input import ExternalTool, TurnInput, TurnOptions
-
-HISTORY_MESSAGES = 2_000
-HISTORY_READ = 4
-
-
-class StoredTurn(Protocol):
-    """A turn as the store has it. `position` is its place in the conversation."""
-
-    @property
-    def input(self) -> TurnInput: ...
-    @property
-    def persona_id(self) -> str: ...
-    @property
-    def memory_text(self) -> str | None: ...
-    @property
-    def position(self) -> int: ...
-    @property
-    def conversation_id(self) -> str: ...
-
-
-class Store(Protocol):
-    """The rows of turns, blocking. `rows` gives those below `upto`; `history` the newest whole turns before a position."""
-
-    def turn_and_rows(self, turn_id: str, upto: int) -> tuple[StoredTurn | None, list[tuple[int, Message]]]: ...
-    def put_rows(self, turn_id: str, rows: Sequence[tuple[int, Message]]) -> int: ...
-    def rows(self, turn_id: str, upto: int) -> list[tuple[int, Message]]: ...
-    def history(
-        self, conversation_id: str, before_position: int, max_messages: int, max_chars: int
-    ) -> list[list[Message]]: ...
+from activities.selection import CallPhase
+from activities.trimming import fit_turn, trim_history
+from activities.turn_input import ExternalTool, TurnOptions
+from activities.turn_reading import Reading, Store, TurnReader
 
 
 class Tools(Protocol):
     """What may be called in a turn: definitions for the model, facts for the gate, a check of arguments."""
 
-    def definitions(self, persona: Persona, external_tools: Sequence[ExternalTool]) -> ToolDefinitions: ...
-    def facts(self, persona: Persona, external_tools: Sequence[ExternalTool], name: str) -> ToolFacts | None: ...
+    def definitions(
+        self, persona: Persona, external_tools: Sequence[ExternalTool], only: Collection[str] | None = None
+    ) -> ToolDefinitions: ...
+    def facts(
+        self, persona: Persona, external_tools: Sequence[ExternalTool], name: str, arguments: Arguments | None = None
+    ) -> ToolFacts | None: ...
     def check(self, name: str, arguments: Arguments, external_tools: Sequence[ExternalTool]) -> ErrorDetails | None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """What the store has for one request. `reply` is there when an earlier attempt got that far."""
-
-    turn: StoredTurn
-    persona: Persona
-    history: list[list[Message]]
-    rows: list[Message]
-    reply: AssistantMessage | None
 
 
 class ModelActivities:
@@ -89,8 +50,7 @@ class ModelActivities:
     def __init__(
         self, *, store: Store, personas: Personas, tools: Tools, client: AsyncOpenAI, settings: ModelSettings
     ) -> None:
-        self._store = store
-        self._personas = personas
+        self._reader = TurnReader(store, personas)
         self._tools = tools
         self._provider = Provider(client, settings)
         self._settings = settings
@@ -114,68 +74,41 @@ class ModelActivities:
         raise failure
 
     async def _call(self, request: ModelRequest) -> ModelReply:
-        reading = await asyncio.to_thread(self._read, request)
-        offer = self._offer(reading)
+        reading = await asyncio.to_thread(
+            self._reader.read, request.turn_id, request.rows, request.rows, request.results
+        )
+        offer = self._offer(reading, request.functions)
         if reading.reply:
             return _reply(request.rows, reading.reply, offer)
         options = merge_options(reading.turn.input.options, request.options)
-        prompt = self._prompt(reading, options, request.tools_allowed, offer)
+        prompt = self._prompt(reading, options, request, offer)
         completion, usage = await self._provider.ask(prompt, options.user_api_keys)
         limit = output_limit(reading.persona, options)
         judged = judge_calls(completion, offer, turn_id=request.turn_id, round_number=request.round, max_tokens=limit)
-        message = self._message(completion, judged, usage, prompt.model)
+        message = self._message(completion, judged, usage, prompt.model, _origins(request.phase, judged, offer))
         if completion.hint:
             activity.logger.warning("turn %s, round %d: %s", request.turn_id, request.round, completion.hint)
         if _says_something(message):
-            message = await asyncio.to_thread(self._keep, request, message)
+            first = activity.in_activity() and activity.info().attempt == 1
+            message = await asyncio.to_thread(
+                self._reader.keep, request.turn_id, request.rows, message, first_attempt=first
+            )
         return _reply(request.rows, message, offer)
 
-    def _read(self, request: ModelRequest) -> _Reading:
-        turn, placed = self._store.turn_and_rows(request.turn_id, request.rows + 1)
-        if turn is None:
-            raise final(SYS_RESOURCE_NOT_FOUND, f"there is no turn {request.turn_id}")
-        persona = self._personas.get(turn.persona_id)
-        if persona is None:
-            raise final(GMI_PERSONA_NOT_FOUND, f"there is no persona {turn.persona_id}")
-        if request.results:
-            results = [(placed.row, ToolMessage(result=placed.result)) for placed in request.results]
-            self._store.put_rows(request.turn_id, results)
-            placed = self._store.rows(request.turn_id, request.rows + 1)
-        stored = dict(placed)
-        reply = stored.get(request.rows)
-        if reply is not None and not isinstance(reply, AssistantMessage):
-            raise final(HISTORY_UNPAIRED, f"row {request.rows}, where the reply belongs, is a {reply.role} message")
-        if missing := [str(row) for row in range(request.rows) if row not in stored]:
-            raise final(HISTORY_UNPAIRED, f"rows {', '.join(missing[:10])} of the turn are missing")
-        rows = [stored[row] for row in range(request.rows)]
-        if reply:
-            return _Reading(turn, persona, [], rows, reply)
-        # The store counts whole turns with everything in them; long results are shortened only once they are read.
-        chars = persona.history_tokens * BYTES_PER_TOKEN * HISTORY_READ
-        is_first = turn.position == 0
-        history = [] if is_first else self._store.history(turn.conversation_id, turn.position, HISTORY_MESSAGES, chars)
-        return _Reading(turn, persona, history, rows, None)
-
-    def _keep(self, request: ModelRequest, message: AssistantMessage) -> AssistantMessage:
-        if activity.in_activity() and activity.info().attempt == 1:
-            self._store.put_rows(request.turn_id, [(request.rows, message)])
-            return message
-        # An attempt that was given up may still be running: the reply that came first is the one that counts.
-        standing = dict(self._store.rows(request.turn_id, request.rows + 1)).get(request.rows)
-        if isinstance(standing, AssistantMessage):
-            return standing
-        self._store.put_rows(request.turn_id, [(request.rows, message)])
-        return message
-
-    def _offer(self, reading: _Reading) -> Offer:
+    def _offer(self, reading: Reading, chosen: Collection[str] | None) -> Offer:
         persona, external = reading.persona, reading.turn.input.external_tools
-        return Offer(
-            definitions=self._tools.definitions(persona, external),
-            facts=lambda name: self._tools.facts(persona, external, name),
-            check=lambda name, arguments: self._tools.check(name, arguments, external),
-        )
+        definitions = self._tools.definitions(persona, external, chosen)
+        # What was not chosen is as good as not there, however well the model remembers it.
+        offered = None if chosen is None else {each["function"]["name"] for each in definitions}
 
-    def _prompt(self, reading: _Reading, options: TurnOptions, tools_allowed: bool, offer: Offer) -> Prompt:
+        def facts(name: str, arguments: Arguments | None) -> ToolFacts | None:
+            if offered is not None and name not in offered:
+                return None
+            return self._tools.facts(persona, external, name, arguments)
+
+        return Offer(definitions, facts, lambda name, arguments: self._tools.check(name, arguments, external))
+
+    def _prompt(self, reading: Reading, options: TurnOptions, request: ModelRequest, offer: Offer) -> Prompt:
         persona, turn = reading.persona, reading.turn
         messages = [
             *trim_history(reading.history, persona.history_tokens),
@@ -187,21 +120,27 @@ class ModelActivities:
         tools = tool_fields(
             offer.definitions,
             options,
-            allowed=tools_allowed,
+            allowed=request.tools_allowed,
             calls_before=has_calls(messages),
             answering=bool(messages) and isinstance(messages[-1], ToolMessage),
         )
+        told = phase_prompt(request.phase, options.selection, request.now_ms) if request.phase else ""
         return Prompt(
             model=model,
-            system=system_messages(persona, turn.memory_text, turn.input),
+            system=system_messages(persona, turn.memory_text, turn.input, told),
             messages=messages,
             tools=tools,
             fields=lambda dialect: request_fields(persona, options, model, dialect),
-            calls_allowed=tools_allowed,
+            calls_allowed=request.tools_allowed,
         )
 
     def _message(
-        self, completion: Completion, judged: Sequence[JudgedCall], usage: ModelUsage | None, asked: str
+        self,
+        completion: Completion,
+        judged: Sequence[JudgedCall],
+        usage: ModelUsage | None,
+        asked: str,
+        origins: dict[str, Any],
     ) -> AssistantMessage:
         model = completion.model or asked
         if usage:
@@ -213,13 +152,25 @@ class ModelActivities:
             usage=usage,
             error=empty_response(completion) if completion.is_empty else completion.error,
             hint=completion.hint,
+            usage_details=completion.usage_details,
             problems={item.call.id: item.problem for item in judged if item.problem},
         )
         return AssistantMessage(
             content=completion.text,
             tool_calls=tuple(item.call for item in judged),
-            meta=facts.model_dump(mode="json", by_alias=True, exclude_none=True),
+            meta={**facts.model_dump(mode="json", by_alias=True, exclude_none=True), **origins},
         )
+
+
+def _origins(phase: CallPhase | None, judged: Sequence[JudgedCall], offer: Offer) -> dict[str, Any]:
+    """What a row keeps for those who read it later: its phase, and whose function each call was, should it be gone then."""
+    functions = {}
+    for item in judged:
+        facts = offer.facts(item.call.name, None)
+        if facts is not None and facts.controller is not None:
+            origin = {"controller": facts.controller, "function": facts.function, "protocol": facts.protocol}
+            functions[item.call.id] = origin
+    return {name: value for name, value in (("phase", phase), ("functions", functions)) if value}
 
 
 def _says_something(message: AssistantMessage) -> bool:

@@ -23,8 +23,9 @@ CONTEXT_HEADING = (
 )
 
 
-def system_messages(persona: Persona, memory: str | None, turn: TurnInput) -> list[ChatMessage]:
-    """The one system message: the persona's prompt, then memory and host context as quoted data; none if all are empty.
+def system_messages(persona: Persona, memory: str | None, turn: TurnInput, told: str = "") -> list[ChatMessage]:
+    """The one system message: the persona's prompt, memory and host context as quoted data, what is `told` for this request
+    alone; none if all are empty.
 
     One, because several servers keep only the first. Each line of the data is quoted, so that no line in it can end the
     quotation.
@@ -32,9 +33,10 @@ def system_messages(persona: Persona, memory: str | None, turn: TurnInput) -> li
     sections = [clean_text(persona.base_system_prompt)]
     if memory and memory.strip():
         sections.append(f"{MEMORY_HEADING}\n{_quoted(memory)}")
-    context = {"user": turn.user_context_override, "task": turn.task_context_override}
-    if told := {name: value for name, value in context.items() if value}:
-        sections.append(f"{CONTEXT_HEADING}\n{_quoted(_json(told))}")
+    overrides = {"user": turn.user_context_override, "task": turn.task_context_override}
+    if context := {name: value for name, value in overrides.items() if value}:
+        sections.append(f"{CONTEXT_HEADING}\n{_quoted(_json(context))}")
+    sections.append(clean_text(told))
     content = "\n\n".join(section for section in sections if section)
     return [{"role": "system", "content": content}] if content else []
 

@@ -1,7 +1,7 @@
 """The text of a tool message: what the model reads of a result.
 
 A string is sent as it is. Other output is JSON with readable letters. An error names the tool and gives its details as JSON,
-or its output when it has none. Nothing at all has a fixed text, since some providers refuse an empty message.
+then its output where that says more. Nothing at all has a fixed text, since some providers refuse an empty message.
 """
 
 import json
@@ -18,8 +18,19 @@ def tool_text(result: ToolCallResult) -> str:
     """What the model reads of a result; never empty."""
     if not result.is_error:
         return _plain(result.output)
-    reason = result.error_details if result.error_details is not None else result.output
-    return f"Tool {clean_text(result.tool_name)} failed: {_plain(reason)}"
+    failed = f"Tool {clean_text(result.tool_name)} failed"
+    if result.error_details is None:
+        return f"{failed}: {_plain(result.output)}"
+    told = f"{failed}: {_plain(result.error_details)}"
+    return f"{told}\nOutput: {_plain(result.output)}" if _says_more(result) else told
+
+
+def _says_more(result: ToolCallResult) -> bool:
+    """Whether the output has anything that the details do not say."""
+    output, details = result.output, result.error_details
+    if output is None or output == details:
+        return False
+    return not (isinstance(output, dict) and isinstance(details, dict) and output.items() <= details.items())
 
 
 def _plain(value: Any) -> str:

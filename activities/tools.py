@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
@@ -18,14 +19,20 @@ from activities.contracts import ToolRan, ToolRun
 from activities.conversation import Arguments, AssistantMessage, ToolCallResult
 from activities.function_schema import ArgumentsInvalidError
 from activities.heartbeat import heartbeats
+from activities.openapi.separation import merge_parts
 from activities.outputs import MAX_ERROR_CHARS, error_text, failed_result, preview
 from activities.registry import ToolRegistry, invalid_arguments
 from activities.store.errors import StoreError, TurnClosed
-from activities.store.records import StoredTurn, ToolRunRecord
+from activities.store.records import StoredTurn, ToolAttempt, ToolRunRecord
 from activities.store.turn_store import TurnStore
 from activities.store_failures import store_failures
 from activities.tool import BoundCall, Tool, ToolContext
+from activities.tool_attempts import Stopwatch
 from activities.tool_executor import ToolExecutor, ToolRaisedError, ToolTimedOutError
+from activities.tool_results import answered, is_correctable, without_human_part
+from activities.transient import TransientError
+
+LONGEST_RETRY_DELAY = 300.0
 
 
 class ToolActivities:
@@ -48,15 +55,17 @@ class ToolActivities:
             turn = await self._turn(run.turn_id)
             arguments = run.arguments if run.arguments is not None else await self._stored_arguments(run)
             record = await self._start(run, arguments)
-            result = record.result
+            result, attempt = record.result, None
             if result is None:
                 context = _context(run, turn, record.key)
-                result = await self._result(run, arguments, context, may_have_run=not record.first)
+                watch = Stopwatch.started(context.attempt)
+                result = await self._result(run, arguments, context, watch, may_have_run=not record.first)
+                attempt = watch.ended(result)
             # A finished run is finished again: a reset may have taken its row away.
-            return _ran(run, await self._finish(record.key, result, run.row))
+            return _ran(run, await self._finish(record.key, result, run.row, attempt))
 
     async def _result(
-        self, run: ToolRun, arguments: Arguments, context: ToolContext, may_have_run: bool
+        self, run: ToolRun, arguments: Arguments, context: ToolContext, watch: Stopwatch, *, may_have_run: bool
     ) -> ToolCallResult:
         tool = self._registry.get(run.name)
         # Asked first: the code that the cut-off attempt ran may have been another than this.
@@ -65,24 +74,31 @@ class ToolActivities:
         if tool is None:
             return _failed(run, errors.TOOL_NOT_FOUND, f"This worker has no tool {run.name}.")
         try:
-            call = tool.bind(arguments)
+            call = tool.bind(merge_parts(arguments, run.human))
         except ArgumentsInvalidError as fault:
-            return _failed(run, errors.TOOL_ARGUMENTS_INVALID, invalid_arguments(tool.name, str(fault)).message)
-        return await self._run(run, tool, call, context)
+            failed = _failed(run, errors.TOOL_ARGUMENTS_INVALID, invalid_arguments(tool.name, str(fault)).message)
+            return without_human_part(failed, run.human)
+        return without_human_part(await self._run(run, tool, call, context, watch), run.human)
 
-    async def _run(self, run: ToolRun, tool: Tool, call: BoundCall, context: ToolContext) -> ToolCallResult:
+    async def _run(
+        self, run: ToolRun, tool: Tool, call: BoundCall, context: ToolContext, watch: Stopwatch
+    ) -> ToolCallResult:
         try:
             output = await self._executor.run(tool, call, context)
         except ToolRaisedError as raised:
-            code, message = errors.TOOL_ERROR, error_text(raised.error)
+            fault, code, message = raised.error, errors.TOOL_ERROR, error_text(raised.error)
         except ToolTimedOutError as late:
-            code, message = errors.TOOL_TIMED_OUT, _overrun(tool, late.started)
+            fault, code, message = None, errors.TOOL_TIMED_OUT, _overrun(tool, late.started)
         else:
-            return ToolCallResult(tool_call_id=run.call_id, tool_name=run.name, output=output)
+            return answered(run.call_id, tool, output)
         if context.attempt <= tool.retries:
             # Temporal repeats it, so that each attempt is seen where people look. The cause is left out: its stack
             # trace would stand in the history.
-            raise ApplicationError(message[:MAX_ERROR_CHARS], type=code) from None
+            shown = without_human_part(message[:MAX_ERROR_CHARS], run.human)
+            await self._note(context.idempotency_key, watch.failed(code, shown, fault))
+            raise ApplicationError(shown, type=code, next_retry_delay=_asked_delay(fault)) from None
+        if isinstance(fault, TransientError) and fault.value is not None:
+            return answered(run.call_id, tool, fault.value)
         return _failed(run, code, message)
 
     async def _turn(self, turn_id: str) -> StoredTurn:
@@ -106,9 +122,13 @@ class ToolActivities:
         with _store_refusals():
             return await asyncio.to_thread(self._store.start_tool_run, run.turn_id, run.call_id, _digest(arguments))
 
-    async def _finish(self, key: str, result: ToolCallResult, row: int) -> ToolCallResult:
+    async def _note(self, key: str, attempt: ToolAttempt) -> None:
         with _store_refusals():
-            return await asyncio.to_thread(self._store.finish_tool_run, key, result, row)
+            await asyncio.to_thread(self._store.note_tool_attempt, key, attempt)
+
+    async def _finish(self, key: str, result: ToolCallResult, row: int, attempt: ToolAttempt | None) -> ToolCallResult:
+        with _store_refusals():
+            return await asyncio.to_thread(self._store.finish_tool_run, key, result, row, attempt)
 
 
 @contextmanager
@@ -137,7 +157,14 @@ def _context(run: ToolRun, turn: StoredTurn, key: str) -> ToolContext:
 
 def _ran(run: ToolRun, result: ToolCallResult) -> ToolRan:
     shown, cut = preview(result)
-    return ToolRan(row=run.row, result=shown, cut=cut)
+    return ToolRan(row=run.row, result=shown, cut=cut, correctable=is_correctable(result))
+
+
+def _asked_delay(fault: BaseException | None) -> timedelta | None:
+    """How long the other side asks to wait before the next attempt; never so long that the turn seems dead."""
+    if not isinstance(fault, TransientError) or fault.retry_after is None:
+        return None
+    return timedelta(seconds=min(max(fault.retry_after, 0.0), LONGEST_RETRY_DELAY))
 
 
 def _failed(run: ToolRun, code: str, message: str) -> ToolCallResult:

@@ -8,6 +8,8 @@ from pydantic import ConfigDict, Field
 from activities.conversation import Content
 from activities.wire import Wire
 
+PROMPT_CHARS = 20_000
+
 
 class StrictWire(Wire):
     """A value that people write by hand: a field nobody knows is a mistake, and is named."""
@@ -25,6 +27,42 @@ class ExternalTool(StrictWire):
     timeout: str | None = None
 
 
+class SystemPrompts(StrictWire):
+    """Texts in place of the built-in ones, one for each phase. `${locale}`, `${timezone}` and `${datetime}` are filled in.
+
+    `common` stands before the prompt of every phase.
+    """
+
+    common: str | None = Field(default=None, max_length=PROMPT_CHARS)
+    initialize: str | None = Field(default=None, max_length=PROMPT_CHARS)
+    select: str | None = Field(default=None, max_length=PROMPT_CHARS)
+    cancel: str | None = Field(default=None, max_length=PROMPT_CHARS)
+    execute: str | None = Field(default=None, max_length=PROMPT_CHARS)
+    describe: str | None = Field(default=None, max_length=PROMPT_CHARS)
+
+
+class SelectionOptions(StrictWire):
+    """How functions are chosen when `toolSelection` is `select`. Source: INestiaAgentConfig, `eliticism` spelled as there.
+
+    With at most `threshold` functions all are offered at once and nothing is chosen. `candidates` cuts the list before the
+    model sees it, to those the message is likely about. More than `capacity` functions are divided into groups, each asked
+    about by itself; with `eliticism` the winners are asked about once more. `retry` bounds how often a choice that cannot be
+    used is asked for again. `describe` says when results are put into words: after each round of calls, once at the end, or
+    by the model as it likes.
+    """
+
+    threshold: int = Field(default=8, ge=0, le=100)
+    candidates: int | None = Field(default=None, ge=1, le=1_000)
+    capacity: int | None = Field(default=None, ge=1, le=10_000)
+    eliticism: bool = True
+    retry: int = Field(default=3, ge=0, le=10)
+    initialize: bool = False
+    describe: Literal["each", "end", "off"] = "each"
+    locale: str | None = Field(default=None, max_length=100)
+    timezone: str | None = Field(default=None, max_length=100)
+    system_prompt: SystemPrompts = SystemPrompts()
+
+
 class TurnOptions(StrictWire):
     """How the model is asked. `user_api_keys` are names of secrets the worker holds, never the secrets."""
 
@@ -35,6 +73,7 @@ class TurnOptions(StrictWire):
     response_format: dict[str, Any] | None = None
     stream: bool = False
     tool_selection: Literal["all", "select"] = "all"
+    selection: SelectionOptions = SelectionOptions()
     user_api_keys: tuple[str, ...] = ()
 
 

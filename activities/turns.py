@@ -23,7 +23,9 @@ from activities.contracts import (
 from activities.conversation import ToolMessage
 from activities.memory_keeper import MemoryKeeper, scope_of
 from activities.personas import Persona, Personas
+from activities.phases import is_time_zone
 from activities.registry import ToolRegistry
+from activities.selection import Selection
 from activities.store.errors import ConversationBusy, Holder, NotOwner, TurnAlreadyRan, TurnClosed
 from activities.store.histories import HistoryStore
 from activities.store.records import Claimed
@@ -106,6 +108,7 @@ class TurnActivities:
             patience=self._settings.patience,
             took_over=took_over,
             memory_model=self._settings.memory_model,
+            **self._functions(request.input, persona, claimed),
         )
 
     @activity.defn
@@ -130,6 +133,21 @@ class TurnActivities:
             )
         return persona
 
+    def _functions(self, given: TurnInput, persona: Persona, claimed: Claimed) -> dict[str, Any]:
+        """What there is to choose from and what was chosen before, where functions are chosen.
+
+        A function that was chosen and is not there any more does not wait any longer.
+        """
+        if given.options.tool_selection != "select":
+            return {}
+        names = {each.name for each in self._tools.listed(persona, given.external_tools)}
+        kept = Selection.model_validate_json(claimed.selection) if claimed.selection else Selection()
+        standing = kept.model_copy(update={"stack": tuple(entry for entry in kept.stack if entry.name in names)})
+        return {
+            "functions": len(names),
+            "selection": standing.model_dump(mode="json", by_alias=True, exclude_none=True),
+        }
+
     def _check(self, given: TurnInput, persona: Persona, model: str) -> None:
         """What only the worker can check of an input."""
         if clashes := self._tools.clashes(persona, given.external_tools):
@@ -140,6 +158,11 @@ class TurnActivities:
             known = ", ".join(sorted(self._settings.secrets)) or "none"
             message = f"options.userApiKeys: names a secret this worker does not have; it has: {known}"
             raise _refused(errors.SYS_VALIDATION_ERROR, message)
+        if given.options.tool_selection == "all" and (excess := self._tools.excess(persona, given.external_tools)):
+            raise _refused(errors.SYS_VALIDATION_ERROR, f"options.toolSelection: {excess}")
+        zone = given.options.selection.timezone
+        if zone is not None and not is_time_zone(zone):
+            raise _refused(errors.SYS_VALIDATION_ERROR, f"options.selection.timezone: there is no time zone {zone!r}")
         chosen = _chosen_tool(given.options.tool_choice)
         if chosen is not None and self._tools.facts(persona, given.external_tools, chosen) is None:
             raise _refused(errors.SYS_VALIDATION_ERROR, f"options.toolChoice: there is no tool {chosen!r} in this turn")

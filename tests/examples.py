@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from activities import contracts, conversation, turn_input
+from activities import contracts, conversation, selection, turn_input
 from activities.wire import Wire
 from workflows import contracts as shown
 from workflows import transcript
@@ -64,6 +64,26 @@ host_tool = turn_input.ExternalTool(
     output_schema={"type": "object"},
     timeout="PT5M",
 )
+prompts = turn_input.SystemPrompts(
+    common="Answer in ${locale}.",
+    initialize="Talk.",
+    select="Choose.",
+    cancel="Drop.",
+    execute="Call.",
+    describe="Tell.",
+)
+choosing = turn_input.SelectionOptions(
+    threshold=4,
+    candidates=40,
+    capacity=20,
+    eliticism=False,
+    retry=1,
+    initialize=True,
+    describe="end",
+    locale="cs-CZ",
+    timezone="Europe/Prague",
+    system_prompt=prompts,
+)
 options = turn_input.TurnOptions(
     model="m-1",
     temperature=0.5,
@@ -72,6 +92,7 @@ options = turn_input.TurnOptions(
     response_format={"type": "json_object"},
     stream=True,
     tool_selection="select",
+    selection=choosing,
     user_api_keys=("OPENAI_TEAM_B",),
 )
 pause_options = turn_input.PauseOptions(timeout="PT1H", on_timeout="fail")
@@ -121,15 +142,38 @@ begun = contracts.TurnBegun(
     patience=patience,
     took_over="t0",
     memory_model=True,
+    functions=30,
+    selection={"ready": True},
 )
 placed = contracts.PlacedResult(row=3, result=result)
 save = contracts.SaveResults(turn_id="t1", results=(placed,))
 saved = contracts.ResultsSaved(rows=4)
 ask = contracts.ModelRequest(
-    turn_id="t1", conversation_id="c1", round=1, rows=4, results=(placed,), options=options, tools_allowed=False
+    turn_id="t1",
+    conversation_id="c1",
+    round=1,
+    rows=4,
+    results=(placed,),
+    options=options,
+    tools_allowed=False,
+    functions=("book",),
+    phase="describe",
+    now_ms=1_767_323_045_678,
 )
 facts = contracts.ToolFacts(
-    kind="worker", needs_approval=True, repeatable=True, timeout=30.0, retries=2, input_schema={"type": "object"}
+    kind="worker",
+    needs_approval=True,
+    repeatable=True,
+    timeout=30.0,
+    retries=2,
+    input_schema={"type": "object"},
+    external=True,
+    human_schema={"type": "object"},
+    controller="shop",
+    function="book",
+    protocol="class",
+    correctable=False,
+    corrections=3,
 )
 requested = contracts.RequestedCall(
     id="t1jn1zawl",
@@ -153,9 +197,16 @@ reply = contracts.ModelReply(
     hint="the reply was cut",
 )
 run = contracts.ToolRun(
-    turn_id="t1", conversation_id="c1", call_id="t1jn1zawl", name="book", row=2, call_row=1, arguments={"room": 7}
+    turn_id="t1",
+    conversation_id="c1",
+    call_id="t1jn1zawl",
+    name="book",
+    row=2,
+    call_row=1,
+    arguments={"room": 7},
+    human={"pin": "0000"},
 )
-ran = contracts.ToolRan(row=2, result=result, cut=True)
+ran = contracts.ToolRan(row=2, result=result, cut=True, correctable=True)
 commit = contracts.CommitTurn(
     turn_id="t1",
     conversation_id="c1",
@@ -165,6 +216,7 @@ commit = contracts.CommitTurn(
     output=output,
     usage=costs,
     now_ms=1_767_323_045_678,
+    selection={"ready": True},
 )
 committed = contracts.TurnCommitted(position=4, rows=4)
 answers = {"extract": {"result": {"memories": [{"content": "Likes tea.", "domains": []}]}, "problems": []}}
@@ -175,6 +227,48 @@ answered = contracts.MemoryAnswered(
 learn = contracts.PostTurn(turn_id="t1", now_ms=1_767_323_045_678, answers=answers)
 learned = contracts.PostTurnReport(
     stored=1, merged=2, rejected=3, promoted=4, version=5, skipped="no model", problems=("a clash",), usage=costs
+)
+
+origin = {"controller": "shop", "function": "book", "protocol": "class"}
+chosen = selection.ChosenFunction(name="book", reason="A room is wanted.", **origin)
+waiting = selection.StackEntry(id="t1kn2zbwm", **chosen.model_dump())
+kept = selection.Selection(ready=True, stack=(waiting,), usage={"select": costs})
+choose = selection.ChoiceRequest(
+    turn_id="t1",
+    conversation_id="c1",
+    phase="select",
+    call=1,
+    rows=2,
+    row=3,
+    stack=(waiting,),
+    among=("book", "cancel"),
+    group=1,
+    groups=2,
+    options=options,
+    now_ms=1_767_323_045_678,
+)
+choice = selection.ChoiceReply(
+    row=3,
+    wanted=True,
+    chosen=(chosen,),
+    faults=("There is no function 'bok'. Did you mean book?",),
+    text=excerpt,
+    finish_reason="tool_calls",
+    model="m-1",
+    provider="openai",
+    usage=used,
+    error=error,
+    hint="the reply was cut",
+)
+choice_kept = selection.ChoiceFacts(
+    phase="select",
+    call_id="t1jn1zawl",
+    wanted=True,
+    arguments={"functions": [{"reason": "A room is wanted.", "name": "book"}]},
+    chosen=(chosen,),
+    faults=("There is no function 'bok'. Did you mean book?",),
+    group=1,
+    groups=2,
 )
 
 pending = shown.PendingCall(

@@ -29,7 +29,10 @@ UNNAMED = {
     "workflows": ["memory_engine", "worker", "openai", "sqlalchemy", "sqlmodel"],
     "activities": ["workflows", "worker"],
 }
-PURE = ("rounds", "pause", "inbox", "answers", "start", "turn_state", "transcript", "display", "contracts", "names")
+PURE = (
+    *("rounds", "pause", "inbox", "answers", "start", "turn_state", "transcript", "display", "contracts", "names"),
+    *("corrections", "function_stack"),
+)
 
 LOAD_ALL = """
 import importlib, json, pkgutil, sys

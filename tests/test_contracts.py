@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from activities import contracts, conversation, turn_input
+from activities import contracts, conversation, selection, turn_input
 from activities.conversation import CostAggregator, CostEntry, GMIOutput, ModelUsage
 from activities.turn_input import StrictWire, TurnLimits
 from activities.wire import Wire
@@ -23,7 +23,7 @@ from workflows import contracts as shown
 from workflows import transcript
 
 GOLDEN = Path(__file__).parent / "golden"
-MODULES = (contracts, conversation, turn_input, shown, transcript)
+MODULES = (contracts, conversation, selection, turn_input, shown, transcript)
 WIRE_TYPES = [
     type_
     for module in MODULES

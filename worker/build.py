@@ -1,7 +1,7 @@
 """The parts list: everything a worker is made of, put together in one place."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
@@ -10,23 +10,30 @@ from typing import Any
 
 from openai import AsyncOpenAI
 from temporalio.client import Client
-from temporalio.worker import Worker
+from temporalio.worker import Interceptor, Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
+from activities.choosing import ChoiceActivities
 from activities.contracts import MEMORY_MODEL_TIMEOUT, Patience
 from activities.memory import MemoryActivities
+from activities.memory_embedder import EmbedderUnavailable, named_embedder
 from activities.memory_keeper import MemoryKeeper
 from activities.memory_models import MemoryModelActivities
 from activities.model import ModelActivities, ModelSettings
+from activities.personas import Personas
+from activities.registry import ToolRegistry
 from activities.store.database import Database, open_database
 from activities.store.histories import HistoryStore
 from activities.store.snapshots import SnapshotStore
 from activities.store.turn_store import TurnStore
 from activities.tool_executor import ToolExecutor
 from activities.tools import ToolActivities
+from activities.turn_reading import TurnReader
 from activities.turns import TurnActivities, TurnSettings
+from memory_engine import CognitiveMemoryOptions
 from worker.app import AgentApp
 from worker.executions import TemporalExecutions
+from worker.functions import announce
 from worker.runner import TurnRunner
 from worker.scripted_model import ScriptedModel
 from worker.settings import Settings, SettingsInvalid
@@ -55,9 +62,19 @@ async def running_worker(
 
 
 async def build_worker(
-    stack: AsyncExitStack, client: Client, app: AgentApp, settings: Settings, secrets: Mapping[str, str]
+    stack: AsyncExitStack,
+    client: Client,
+    app: AgentApp,
+    settings: Settings,
+    secrets: Mapping[str, str],
+    *,
+    model_client: AsyncOpenAI | None = None,
+    interceptors: Sequence[Interceptor] = (),
 ) -> Worker:
-    """A worker with everything it needs; the stack closes what was opened for it."""
+    """A worker with everything it needs; the stack closes what was opened for it.
+
+    A `model_client` in place of the settings' stays its owner's to close, and must make no retries of its own.
+    """
     # Store calls block in threads. The loop's own pool has a handful, and one conversation's queue would hold up all others.
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(STORE_THREADS, thread_name_prefix="store"))
     try:
@@ -65,15 +82,20 @@ async def build_worker(
     except ValueError as fault:
         raise SettingsInvalid(f"TURNHOLD_DATABASE_URL: {fault}") from fault
     stack.callback(database.close)
-    model_client = await _model_client(stack, settings)
+    model_client = model_client or await _model_client(stack, settings)
     tool_executor = ToolExecutor(threads=settings.tool_threads)
     stack.callback(tool_executor.close)
+    opened = await app.open(stack)
+    announce(opened, app.personas)
     return Worker(
         client,
         task_queue=settings.task_queue,
         workflows=WORKFLOWS,
         workflow_runner=SandboxedWorkflowRunner() if settings.workflow_sandbox else TurnRunner(),
-        activities=build_activities(client, app, settings, secrets, database, model_client, tool_executor),
+        activities=build_activities(
+            client, app.personas, opened.tools, settings, secrets, database, model_client, tool_executor
+        ),
+        interceptors=interceptors,
         max_cached_workflows=settings.max_cached_workflows,
         max_concurrent_activities=settings.max_concurrent_activities,
         graceful_shutdown_timeout=timedelta(seconds=settings.shutdown_grace),
@@ -88,7 +110,8 @@ async def build_worker(
 
 def build_activities(
     client: Client,
-    app: AgentApp,
+    personas: Personas,
+    registry: ToolRegistry,
     settings: Settings,
     secrets: Mapping[str, str],
     database: Database,
@@ -96,30 +119,32 @@ def build_activities(
     tool_executor: ToolExecutor,
 ) -> list[Any]:
     """Every activity that is registered, once."""
-    store, keeper = TurnStore(database), MemoryKeeper(SnapshotStore(database))
+    store, keeper = TurnStore(database), MemoryKeeper(SnapshotStore(database), _memory_options(settings))
     turns = TurnActivities(
         store,
         HistoryStore(database),
-        app.personas,
-        app.tools,
+        personas,
+        registry,
         keeper,
         TemporalExecutions(client),
         _turn_settings(settings, secrets),
     )
     models = ModelActivities(
         store=store,
-        personas=app.personas,
-        tools=app.tools,
+        personas=personas,
+        tools=registry,
         client=model_client,
         settings=_model_settings(settings, secrets),
     )
-    tools, memory = ToolActivities(store, app.tools, tool_executor), MemoryActivities(store, keeper)
+    choices = ChoiceActivities(TurnReader(store, personas), registry, model_client, _model_settings(settings, secrets))
+    tools, memory = ToolActivities(store, registry, tool_executor), MemoryActivities(store, keeper)
     memory_models = MemoryModelActivities(store, keeper, model_client, _memory_model_settings(settings, secrets))
     return [
         turns.begin_turn,
         turns.save_results,
         turns.commit_turn,
         models.call_model,
+        choices.choose_functions,
         tools.run_tool,
         memory.recall,
         memory.change_memory,
@@ -148,6 +173,13 @@ def _model_settings(settings: Settings, secrets: Mapping[str, str]) -> ModelSett
         tool_only_content=settings.tool_only_content,  # type: ignore[arg-type]  # the settings' pattern allows these words only
         secrets=secrets,
     )
+
+
+def _memory_options(settings: Settings) -> CognitiveMemoryOptions:
+    try:
+        return CognitiveMemoryOptions(embedder=named_embedder(settings.embedder))
+    except EmbedderUnavailable as fault:
+        raise SettingsInvalid(f"TURNHOLD_EMBEDDER: {fault}") from None
 
 
 def _memory_model_settings(settings: Settings, secrets: Mapping[str, str]) -> ModelSettings:

@@ -14,7 +14,8 @@ TurnPhase = Literal["starting", "running", "waiting", "closing", "completed", "f
 
 
 class PendingCall(Wire):
-    """One call of a pause. `kind` says what the host is asked for: to run it, or to approve that the worker runs it.
+    """One call of a pause. `kind` says what the host is asked for: to run it, to approve that the worker runs it, or to give
+    the part of its arguments that is a person's to give (`input_schema` is then the schema of that part).
 
     With `arguments_cut` the arguments are {"preview": text}, and `arguments_ref` names the stored row that has them whole.
     """

@@ -59,13 +59,20 @@ class Slot:
     @property
     def runs_in_worker(self) -> bool:
         """Whether a person let the worker run the call: its result is still to come."""
-        return isinstance(self.resolution, Approve | Edit)
+        return isinstance(self.resolution, Approve | Edit) or self.human_part is not None
+
+    @property
+    def human_part(self) -> Output | None:
+        """The part of the arguments that a person gave."""
+        return self.resolution if self.call.kind == "human" and isinstance(self.resolution, Output) else None
 
     def result(self) -> ToolCallResult | None:
         """The result the host or the fill gave; None while open and for a call the worker runs."""
         call = self.call
         if self.filled:
             return not_run(call.id, call.name, self.filled)
+        if self.runs_in_worker:
+            return None
         match self.resolution:
             case Output(value):
                 return ToolCallResult(tool_call_id=call.id, tool_name=call.name, output=value)
@@ -197,8 +204,12 @@ def _judge_closed(slot: Slot, digest: str) -> str:
 
 def _fault_of(call: PendingCall, resolution: Resolution) -> str | None:
     """Why a resolution does not fit the call, or None."""
+    if isinstance(resolution, Approve | Edit) and call.kind == "human":
+        return "needs a person's part of its arguments; send that as `output`, in the shape of inputSchema, or reject"
     if isinstance(resolution, Approve | Edit) and call.kind != "approval":
         return "is run by the host, so there is nothing to approve; send `output` or `errorDetails`"
+    if isinstance(resolution, Output) and call.kind == "human":
+        return _schema_fault(resolution.value, call.input_schema, "output")
     if isinstance(resolution, Edit):
         return _schema_fault(resolution.arguments, call.input_schema, "arguments")
     if isinstance(resolution, Output):

@@ -7,11 +7,14 @@ order their results come in; each has one result before the model is asked again
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from activities import errors
 from activities.contracts import ModelReply, RequestedCall, ToolFacts
 from activities.conversation import CostAggregator, CostEntry, ErrorDetails, ModelUsage, ToolCallResult
 from activities.turn_input import ExternalTool, TurnLimits
+from workflows.contracts import CallKind
+from workflows.corrections import Corrections
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,17 +26,20 @@ class Refuse:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The worker runs the call now."""
+    """The worker runs the call now, with what a person gave for the call that this one corrects."""
 
     facts: ToolFacts
+    human: Any = None
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """The call waits for the host: to run it, or to approve that the worker does."""
+    """The call waits for the host: to run it, to approve that the worker does, or to give the person's part for it."""
 
     facts: ToolFacts
-    external: ExternalTool | None
+    kind: CallKind
+    external: ExternalTool | None = None
+    human: Any = None
 
 
 Disposition = Refuse | Run | Wait
@@ -57,24 +63,35 @@ class Progress:
     usage: CostAggregator = field(default_factory=CostAggregator)
 
 
-def plan_round(reply: ModelReply, external: Sequence[ExternalTool]) -> tuple[PlannedCall, ...]:
+def plan_round(
+    reply: ModelReply, external: Sequence[ExternalTool], corrections: Corrections
+) -> tuple[PlannedCall, ...]:
     """What becomes of each call of a reply, in its order. The result of call i belongs to row `reply.row + 1 + i`."""
     by_name = {tool.name: tool for tool in external}
     return tuple(
-        PlannedCall(call, reply.row + 1 + place, judge_call(call, by_name.get(call.name)))
+        PlannedCall(call, reply.row + 1 + place, judge_call(call, by_name.get(call.name), corrections))
         for place, call in enumerate(reply.calls)
     )
 
 
-def judge_call(call: RequestedCall, external: ExternalTool | None) -> Disposition:
-    """Whether a call is refused, run here, or waits. Decided by facts of the tool alone, never by what the model says."""
+def judge_call(call: RequestedCall, external: ExternalTool | None, corrections: Corrections) -> Disposition:
+    """Whether a call is refused, run here, or waits. Decided by facts of the tool alone, never by what the model says.
+
+    A person who gives their part of the arguments lets the call run by that; where they gave it before, an approval is
+    asked for as for any other call.
+    """
     if call.problem is not None:
         return Refuse(failed(call, call.problem))
     if call.tool is None:
         return Refuse(failed(call, ErrorDetails(code=errors.TOOL_NOT_FOUND, message=f"There is no tool {call.name}.")))
-    if call.tool.kind == "external" or call.tool.needs_approval:
-        return Wait(call.tool, external if call.tool.kind == "external" else None)
-    return Run(call.tool)
+    if refusal := corrections.refusal(call):
+        return Refuse(failed(call, refusal))
+    if call.tool.kind == "external" or call.tool.external:
+        return Wait(call.tool, "external", external)
+    human = corrections.human_part(call)
+    if call.tool.human_schema is not None and human is None:
+        return Wait(call.tool, "human")
+    return Wait(call.tool, "approval", human=human) if call.tool.needs_approval else Run(call.tool, human)
 
 
 def failed(call: RequestedCall, error: ErrorDetails) -> ToolCallResult:

@@ -13,6 +13,7 @@ from temporalio.common import RetryPolicy
 from temporalio.exceptions import ApplicationError
 
 with workflow.unsafe.imports_passed_through():
+    from activities.choosing import ChoiceActivities
     from activities.contracts import (
         MEMORY_MODEL_TIMEOUT,
         BeginTurn,
@@ -39,6 +40,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.memory_models import MemoryModelActivities
     from activities.memory_tools import search_memory
     from activities.model import ModelActivities
+    from activities.selection import ChoiceReply, ChoiceRequest
     from activities.tools import ToolActivities
     from activities.turns import TurnActivities
     from activities.wire import Wire
@@ -93,10 +95,15 @@ async def _in_store(method: Callable[[Any, T], Awaitable[R]], request: T, patien
 
 
 async def ask_model(request: ModelRequest, patience: Patience, model: str) -> ModelReply:
-    """One model call. Retries are the server's, so that each shows in the history."""
+    """One model call."""
+    return await _with_model(ModelActivities.call_model, request, patience, f"model {model}"[:200])
+
+
+async def _with_model(method: Callable[[Any, T], Awaitable[R]], request: T, patience: Patience, summary: str) -> R:
+    """One request to the turn's model. Retries are the server's, so that each shows in the history."""
     attempt = timedelta(seconds=patience.model_timeout)
     return await workflow.execute_activity_method(
-        ModelActivities.call_model,
+        method,
         measured(request),
         start_to_close_timeout=attempt + timedelta(seconds=30),
         schedule_to_close_timeout=attempt * patience.model_attempts + timedelta(minutes=10),
@@ -107,8 +114,13 @@ async def ask_model(request: ModelRequest, patience: Patience, model: str) -> Mo
             maximum_attempts=patience.model_attempts,
             non_retryable_error_types=list(PAYLOAD_ERROR_TYPES),
         ),
-        summary=f"model {model}"[:200],
+        summary=summary,
     )
+
+
+async def choose_functions(request: ChoiceRequest, patience: Patience) -> ChoiceReply:
+    """One choice of the model."""
+    return await _with_model(ChoiceActivities.choose_functions, request, patience, f"functions {request.phase}")
 
 
 async def run_tool(request: ToolRun, facts: ToolFacts) -> ToolRan:

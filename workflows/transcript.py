@@ -15,6 +15,7 @@ from pydantic import Field
 from activities.contracts import ModelReply
 from activities.conversation import Content, ToolCallResult
 from activities.json_values import encoded_size
+from activities.selection import ChoicePhase, ChoiceReply
 from activities.wire import Wire
 from workflows.contracts import PendingRequest
 
@@ -111,6 +112,23 @@ class Transcript:
         self._chunk("step_finished", finished, now)
         details = {"model": reply.model, "finishReason": reply.finish_reason, "calls": [call["name"] for call in calls]}
         self.note("LLM_CALL_COMPLETE", f"The model replied ({reply.finish_reason})", now, details)
+        if reply.hint:
+            self.note("WARNING", reply.hint, now)
+
+    def chose(self, phase: ChoicePhase, reply: ChoiceReply, step: int, now: datetime) -> None:
+        """One reply of the model about which functions it wants."""
+        text = reply.text.text if reply.text else None
+        names = [each.name for each in reply.chosen]
+        if text:
+            self.messages.add({"role": "assistant", "content": text, "toolCalls": []})
+            self._chunk("text_delta", text, now)
+        if reply.usage is not None:
+            self._chunk("usage_update", reply.usage.model_dump(by_alias=True), now)
+        finished = {"stepIndex": step, "phase": phase, "text": text, "chosen": names, "modelId": reply.model}
+        self._chunk("step_finished", finished, now)
+        reasons = {each.name: each.reason for each in reply.chosen}
+        details = {"model": reply.model, "phase": phase, "chosen": reasons, "faults": list(reply.faults)}
+        self.note("LLM_CALL_COMPLETE", f"{phase}: {', '.join(names) or 'nothing'}", now, details)
         if reply.hint:
             self.note("WARNING", reply.hint, now)
 

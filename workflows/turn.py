@@ -30,10 +30,13 @@ with workflow.unsafe.imports_passed_through():
     )
     from activities.conversation import ErrorDetails, GMIOutput
     from activities.json_values import encoded_size
+    from activities.selection import CallPhase, ChoiceReply, ChoiceRequest
     from workflows.answers import Edit
+    from workflows.choosing import ChoiceEnded, FunctionChoice
     from workflows.contracts import TurnPhase
     from workflows.display import end_details
     from workflows.failures import TurnStopped, failure_of, lost_tool
+    from workflows.function_stack import FunctionStack
     from workflows.learning import learn
     from workflows.messages import TurnMessages
     from workflows.names import TURN_WORKFLOW
@@ -96,12 +99,15 @@ class TurnWorkflow(TurnMessages):
             )
         )
         state.rows, state.phase = state.begun.rows, "running"
+        state.stack = FunctionStack.of(state.begun, state.given.options.selection)
         self._visibility.begin(state.begun, state.given)
 
     async def _converse(self) -> ErrorDetails | None:
         """Ask, act on the calls, ask again. The error to report beside the text, or None."""
         limits, progress = self._state.given.limits, self._state.progress
         try:
+            if self._state.stack.is_active and not await FunctionChoice(self._state, self._ask_choice).make():
+                return await self._answer_in_words()
             while True:
                 if limit := rounds.limit_reached(limits, progress, workflow.now()):
                     return limit
@@ -116,12 +122,34 @@ class TurnWorkflow(TurnMessages):
                     self._state.refuse_round(reply, forced, workflow.now())
                     return forced
                 await self._run_round(reply)
+                if self._state.note_called():
+                    error = rounds.limit_reached(limits, progress, workflow.now()) or await self._describe()
+                    if error is not None or not self._state.stack.entries:
+                        return error
+        except ChoiceEnded as ended:
+            return ended.error
         except TurnStopped as stopped:
             self._state.abandon_round(stopped.fill, workflow.now())
             return stopped.error
 
-    async def _ask_model(self, tools_allowed: bool) -> ModelReply:
+    async def _describe(self) -> ErrorDetails | None:
+        """Have the results of the functions put into words. The error that ends the turn, or None."""
+        return (await self._unless_stopped(self._ask_model(False, "describe"))).error
+
+    async def _answer_in_words(self) -> ErrorDetails | None:
+        """Have the model say something where it chose nothing in silence. The error that ends the turn, or None."""
+        if self._state.text:
+            return None
+        limit = rounds.limit_reached(self._state.given.limits, self._state.progress, workflow.now())
+        return limit or (await self._unless_stopped(self._ask_model(False))).error
+
+    async def _ask_choice(self, request: ChoiceRequest) -> ChoiceReply:
         state = self._state
+        asked = steps.choose_functions(request, state.claimed.patience)
+        return await self._unless_stopped(asked)
+
+    async def _ask_model(self, tools_allowed: bool, phase: CallPhase = "execute") -> ModelReply:
+        state, stack = self._state, self._state.stack
         await self._save_large_results()
         request = ModelRequest(
             turn_id=state.key,
@@ -131,17 +159,24 @@ class TurnWorkflow(TurnMessages):
             results=tuple(state.unsaved),
             options=state.options,
             tools_allowed=tools_allowed,
+            functions=stack.names if stack.is_active else None,
+            phase=phase if stack.is_active else None,
+            now_ms=_ms(workflow.now()) if stack.is_active else 0,
         )
         model = state.options.model if state.options and state.options.model else state.claimed.model
         reply = await steps.ask_model(request, state.claimed.patience, model)
         state.take_reply(reply, workflow.now())
+        if stack.is_active:
+            stack.note_usage(phase, reply.usage, reply.provider, reply.model)
         return reply
 
     async def _run_round(self, reply: ModelReply) -> None:
         """Give each call of the reply its one result. Tools of the worker run while the turn is paused."""
         self._state.open_round(reply, workflow.now())
         running = {
-            planned.call.id: asyncio.create_task(self._run_tool(planned, planned.disposition.facts))
+            planned.call.id: asyncio.create_task(
+                self._run_tool(planned, planned.disposition.facts, human=planned.disposition.human)
+            )
             for planned in self._state.round
             if isinstance(planned.disposition, Run)
         }
@@ -154,7 +189,9 @@ class TurnWorkflow(TurnMessages):
             await _cancel(running)
             raise
 
-    async def _run_tool(self, planned: PlannedCall, facts: ToolFacts, edited: dict[str, Any] | None = None) -> None:
+    async def _run_tool(
+        self, planned: PlannedCall, facts: ToolFacts, *, edited: dict[str, Any] | None = None, human: Any = None
+    ) -> None:
         """Run one call in the worker. A run that cannot be finished is a result too."""
         state, call = self._state, planned.call
         state.note_own_call(planned, edited)
@@ -166,6 +203,7 @@ class TurnWorkflow(TurnMessages):
             row=planned.row,
             call_row=state.round[0].row - 1,
             arguments=edited if edited is not None else None if call.arguments_cut else call.arguments,
+            human=human,
         )
         try:
             ran = await steps.run_tool(request, facts)
@@ -174,6 +212,7 @@ class TurnWorkflow(TurnMessages):
                 raise
             state.set_result(planned, rounds.failed(call, lost_tool(fault, facts)), workflow.now())
         else:
+            state.corrections.note(call, human, correctable=ran.correctable)
             state.note_result(planned, ran.result, workflow.now())
 
     async def _wait_for_host(self, reply: ModelReply, running: dict[str, asyncio.Task[None]]) -> None:
@@ -218,7 +257,8 @@ class TurnWorkflow(TurnMessages):
         planned = self._state.planned(slot.call.id)
         assert isinstance(planned.disposition, Wait)
         edited = slot.resolution.arguments if isinstance(slot.resolution, Edit) else None
-        return asyncio.create_task(self._run_tool(planned, planned.disposition.facts, edited))
+        human = slot.human_part.value if slot.human_part is not None else planned.disposition.human
+        return asyncio.create_task(self._run_tool(planned, planned.disposition.facts, edited=edited, human=human))
 
     async def _save_large_results(self) -> None:
         state = self._state
@@ -244,6 +284,7 @@ class TurnWorkflow(TurnMessages):
                 output=state.output,
                 usage=state.progress.usage,
                 now_ms=_ms(workflow.now()),
+                selection=state.stack.kept(),
             )
         )
         self._publish(phase)

@@ -9,14 +9,17 @@ from datetime import datetime
 from typing import Any
 
 from activities import errors
-from activities.contracts import ModelReply, PlacedResult, TurnBegun
+from activities.contracts import Excerpt, ModelReply, PlacedResult, ToolFacts, TurnBegun
 from activities.conversation import ErrorDetails, GMIOutput, ToolCall, ToolCallResult
 from activities.durations import parse_duration
 from activities.json_values import encoded_size
-from activities.turn_input import TurnInput, TurnOptions
+from activities.selection import ChoicePhase, ChoiceReply
+from activities.turn_input import ExternalTool, TurnInput, TurnOptions
 from workflows import rounds
 from workflows.answers import Reject
-from workflows.contracts import PendingCall, PendingRequest, TurnPhase, TurnStatus
+from workflows.contracts import CallKind, PendingCall, PendingRequest, TurnPhase, TurnStatus
+from workflows.corrections import Corrections
+from workflows.function_stack import FunctionStack
 from workflows.inbox import Inbox
 from workflows.pause import FillReason, Pause, not_run
 from workflows.rounds import PlannedCall, Progress, Refuse, Wait
@@ -62,6 +65,8 @@ class TurnState:
     round: tuple[PlannedCall, ...] = ()
     results: dict[str, ToolCallResult] = field(default_factory=dict)
     unsaved: list[PlacedResult] = field(default_factory=list)
+    corrections: Corrections = field(default_factory=Corrections)
+    stack: FunctionStack = field(default_factory=FunctionStack)
     text: str = ""
     text_ref: str | None = None
     own_calls: dict[str, ToolCall] = field(default_factory=dict)
@@ -99,25 +104,56 @@ class TurnState:
         self.unsaved, self.round, self.results = [], (), {}
         if reply.stored:
             self.rows = reply.row + 1
-        if reply.text is not None:
-            self.text = "\n".join(filter(None, (self.text, reply.text.text)))[:FINAL_TEXT_CHARS]
-            if reply.text.cut:
-                self.text_ref = f"{self.key}/{reply.row}"
+        self._add_text(reply.text, reply.row)
         self.transcript.model_replied(reply, self.progress.model_calls - 1, now)
+
+    def take_choice(self, phase: ChoicePhase, reply: ChoiceReply, now: datetime) -> None:
+        """The model chose functions: its reply is stored, and no call of it is to be answered."""
+        self.progress.model_calls += 1
+        self.progress.usage = rounds.add_usage(self.progress.usage, reply.usage, reply.provider, reply.model)
+        self.stack.note_usage(phase, reply.usage, reply.provider, reply.model)
+        self.rows = max(self.rows, reply.row + 1)
+        self._add_text(reply.text, reply.row)
+        self.transcript.chose(phase, reply, self.progress.model_calls - 1, now)
+
+    def _add_text(self, text: Excerpt | None, row: int) -> None:
+        if text is None:
+            return
+        self.text = "\n".join(filter(None, (self.text, text.text)))[:FINAL_TEXT_CHARS]
+        if text.cut:
+            self.text_ref = f"{self.key}/{row}"
+
+    def note_called(self) -> bool:
+        """Take the called functions of the round from the stack, but for those that the model may still correct.
+
+        Says whether it is time to put the results into words.
+        """
+        names = [planned.call.name for planned in self.round]
+        waited = len(self.stack.entries)
+        self.stack.drop(name for name in names if not self.corrections.awaits(name))
+        if not self.stack.is_active or any(map(self.corrections.awaits, names)):
+            return False
+        if waited and len(self.stack.entries) == waited:
+            # Nothing that was chosen has run: the model called what it does not have, or looked something up first.
+            return False
+        when = self.stack.options.describe
+        return when == "each" or (when == "end" and not self.stack.entries)
 
     def open_round(self, reply: ModelReply, now: datetime) -> None:
         """Plan the calls of a reply; refused ones have their result at once."""
-        self.round = rounds.plan_round(reply, self.given.external_tools)
+        self.round = rounds.plan_round(reply, self.given.external_tools, self.corrections)
         self.rows = reply.row + 1 + len(self.round)
         self.progress.tool_rounds += 1
         for planned in self.round:
             if isinstance(planned.disposition, Refuse):
                 self.note_own_call(planned)
                 self.set_result(planned, planned.disposition.result, now)
+                if planned.call.problem is not None and planned.call.problem.code == errors.TOOL_ARGUMENTS_INVALID:
+                    self.corrections.note(planned.call, self.corrections.human_part(planned.call), correctable=True)
 
     def refuse_round(self, reply: ModelReply, why: ErrorDetails, now: datetime) -> None:
         """Calls of a reply that was asked for words: none runs, each is answered."""
-        self.round = rounds.plan_round(reply, self.given.external_tools)
+        self.round = rounds.plan_round(reply, self.given.external_tools, self.corrections)
         self.rows = reply.row + 1 + len(self.round)
         for planned in self.round:
             self.note_own_call(planned)
@@ -189,7 +225,7 @@ class TurnState:
             self.set_result(self.planned(result.tool_call_id), result, now)
         for planned in self.waiting:
             slot = pause.slot(planned.call.id)
-            if slot.call.kind == "approval" and isinstance(slot.resolution, Reject):
+            if slot.call.kind != "external" and isinstance(slot.resolution, Reject):
                 # A tool of the worker that a person refused: run or refused, the final output names it.
                 self.note_own_call(planned)
         self.inbox.close()
@@ -276,7 +312,7 @@ def _without_slash(name: str) -> str:
 def _pending_call(planned: PlannedCall, row: str, now: datetime) -> PendingCall:
     disposition, call = planned.disposition, planned.call
     assert isinstance(disposition, Wait)
-    external = disposition.external
+    external, facts = disposition.external, disposition.facts
     own = parse_duration(external.timeout) if external and external.timeout else None
     return PendingCall(
         id=call.id,
@@ -284,11 +320,17 @@ def _pending_call(planned: PlannedCall, row: str, now: datetime) -> PendingCall:
         arguments=call.arguments,
         arguments_cut=call.arguments_cut,
         arguments_ref=row if call.arguments_cut else None,
-        kind="external" if external else "approval",
-        input_schema=external.input_schema if external else disposition.facts.input_schema,
+        kind=disposition.kind,
+        input_schema=_asked_schema(external, facts, disposition.kind),
         output_schema=external.output_schema if external else None,
         deadline=now + own if own else None,
     )
+
+
+def _asked_schema(external: ExternalTool | None, facts: ToolFacts, kind: CallKind) -> dict[str, Any] | None:
+    if kind == "human":
+        return facts.human_schema
+    return external.input_schema if external else facts.input_schema
 
 
 def _shown(result: ToolCallResult) -> ToolCallResult:

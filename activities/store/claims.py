@@ -4,7 +4,7 @@ Every step locks the conversation's row before it reads or writes turns of it, a
 queue instead of deadlocking.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, insert, select, update
@@ -76,7 +76,7 @@ def claim(connection: Connection, begin: BeginTurn, persona_id: str, imported: l
         NotOwner, ConversationBusy, TurnAlreadyRan.
     """
     owner = _Owner.of(begin.input)
-    next_position, is_new = _lock_conversation(connection, begin, owner, persona_id, imported)
+    next_position, is_new, selection = _lock_conversation(connection, begin, owner, persona_id, imported)
     turn = connection.execute(_TURN, {"turn_id": begin.turn_id}).one_or_none()
     if turn is not None:
         _check_may_run(turn, begin, owner)
@@ -86,20 +86,22 @@ def claim(connection: Connection, begin: BeginTurn, persona_id: str, imported: l
         if not is_new:
             used = {"conversation_id": begin.conversation_id, "next": next_position + 1, "now": begin.now_ms}
             connection.execute(_USED, used)
-        return _open(connection, begin, owner, persona_id, next_position)
-    if turn.first_run_id == storable(begin.first_run_id):
-        return _resume(connection, begin, turn)
-    return _restart(connection, begin, persona_id, turn)
+        claimed = _open(connection, begin, owner, persona_id, next_position)
+    elif turn.first_run_id == storable(begin.first_run_id):
+        claimed = _resume(connection, begin, turn)
+    else:
+        claimed = _restart(connection, begin, persona_id, turn)
+    return replace(claimed, selection=selection)
 
 
 def _lock_conversation(
     connection: Connection, begin: BeginTurn, owner: _Owner, persona_id: str, imported: list[list[Message]]
-) -> tuple[int, bool]:
-    """Lock the conversation, made if it is new, and say which position is next, and whether it was made."""
+) -> tuple[int, bool, str | None]:
+    """Lock the conversation, made if it is new, and say which position is next, whether it was made, what it has chosen."""
     found = connection.execute(_LOCK_CONVERSATION, {"conversation_id": begin.conversation_id}).one_or_none()
     if found is not None:
         _check_owner(found, owner, f"conversation {begin.conversation_id!r}")
-        return int(found.next_position), False
+        return int(found.next_position), False, found.selection
     connection.execute(
         _NEW_CONVERSATION,
         {
@@ -115,7 +117,7 @@ def _lock_conversation(
     )
     for position, said in enumerate(imported):
         _import_turn(connection, begin, owner, persona_id, position, said)
-    return len(imported), True
+    return len(imported), True, None
 
 
 def _import_turn(

@@ -1,5 +1,6 @@
 """How a turn ends: by its own workflow, or by the next turn that found its holder gone."""
 
+import json
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, select, update
@@ -21,6 +22,11 @@ _WHY_OPEN = {
 # An update and not a select: it locks the conversation's row and says when it was last used, in one statement.
 _TOUCH = (
     update(conversations).where(conversations.c.id == bindparam("conversation_id")).values(updated_ms=bindparam("now"))
+)
+_CHOSE = (
+    update(conversations)
+    .where(conversations.c.id == bindparam("conversation_id"))
+    .values(selection=bindparam("new_selection"))
 )
 _LOCK_TURN = (
     select(turns.c.conversation_id, turns.c.position, turns.c.state)
@@ -112,6 +118,9 @@ def commit(connection: Connection, close: CommitTurn) -> TurnCommitted:
             "now": close.now_ms,
         },
     )
+    if close.selection is not None:
+        chosen = {"conversation_id": close.conversation_id, "new_selection": json.dumps(close.selection)}
+        connection.execute(_CHOSE, chosen)
     return TurnCommitted(position=turn.position, rows=rows)
 
 

@@ -6,6 +6,7 @@ from typing import Literal
 from activities.contracts import MemoryPlan
 from activities.conversation import CostAggregator, GMIOutput, Message, ToolCallResult
 from activities.turn_input import TurnInput
+from activities.wire import Wire
 
 TurnState = Literal["open", "completed", "failed", "cancelled", "superseded", "abandoned"]
 
@@ -17,13 +18,14 @@ class Claimed:
     """A turn that holds its conversation.
 
     `rows` of it stand already: one, its user message, unless an earlier run got further (`resumed`). `plan` is set when
-    memory was planned before: it must not be planned again.
+    memory was planned before: it must not be planned again. `selection` is what the conversation has chosen, as JSON.
     """
 
     position: int
     rows: int
     resumed: bool
     plan: MemoryPlan | None
+    selection: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,20 @@ class StoredTurn:
         return CostAggregator.model_validate_json(self.usage_json) if self.usage_json else None
 
 
+class ToolAttempt(Wire):
+    """One attempt of a run: its number, when it began, how long it took (milliseconds), and how it ended.
+
+    `code` is the error's, None for an attempt that gave a result; `status` that of an HTTP answer.
+    """
+
+    attempt: int
+    started_ms: int
+    took_ms: int
+    code: str | None = None
+    message: str | None = None
+    status: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class ToolRunRecord:
     """One run of a tool. `first` is true for the one caller that created it: only that one may start the tool freely."""
@@ -67,6 +83,7 @@ class ToolRunRecord:
     state: Literal["started", "finished"]
     result: ToolCallResult | None
     first: bool
+    attempts: tuple[ToolAttempt, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

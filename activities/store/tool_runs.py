@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from pydantic import TypeAdapter
 from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
 from activities.conversation import ToolCallResult
@@ -9,7 +10,7 @@ from activities.store import message_rows
 from activities.store.bodies import to_text, tool_message
 from activities.store.closing import lock_open_turn, lock_turn
 from activities.store.errors import ToolRunNotFound
-from activities.store.records import ToolRunRecord
+from activities.store.records import ToolAttempt, ToolRunRecord
 from activities.store.tables import tool_runs
 
 _RUN = select(tool_runs).where(tool_runs.c.key == bindparam("run_key"))
@@ -17,8 +18,12 @@ _START = insert(tool_runs)
 _FINISH = (
     update(tool_runs)
     .where(tool_runs.c.key == bindparam("run_key"))
-    .values(state="finished", result=bindparam("new_result"))
+    .values(state="finished", result=bindparam("new_result"), attempts=bindparam("all_attempts"))
 )
+_NOTE = update(tool_runs).where(tool_runs.c.key == bindparam("run_key")).values(attempts=bindparam("all_attempts"))
+_ATTEMPTS = TypeAdapter(tuple[ToolAttempt, ...])
+# The newest are kept: a tool may be tried a hundred times, and how it went in the end is what is asked about.
+MAX_ATTEMPTS = 50
 
 
 def start(connection: Connection, turn_id: str, call_id: str, arguments_digest: str) -> ToolRunRecord:
@@ -41,6 +46,7 @@ def start(connection: Connection, turn_id: str, call_id: str, arguments_digest: 
                     "arguments_digest": arguments_digest,
                     "state": "started",
                     "result": None,
+                    "attempts": None,
                 },
             )
             return ToolRunRecord(key, "started", None, first=True)
@@ -49,7 +55,19 @@ def start(connection: Connection, turn_id: str, call_id: str, arguments_digest: 
     raise AssertionError("the last key holds the whole digest")
 
 
-def finish(connection: Connection, key: str, result: ToolCallResult, row: int) -> tuple[ToolCallResult, str, str]:
+def note_attempt(connection: Connection, key: str, attempt: ToolAttempt) -> None:
+    """Keep how an attempt ended that will be followed by another.
+
+    Raises:
+        ToolRunNotFound.
+    """
+    lock_turn(connection, find(connection, key).turn_id)
+    connection.execute(_NOTE, {"run_key": key, "all_attempts": _with(find(connection, key), attempt)})
+
+
+def finish(
+    connection: Connection, key: str, result: ToolCallResult, row: int, attempt: ToolAttempt | None = None
+) -> tuple[ToolCallResult, str, str]:
     """Keep the result and write its row while the turn is open.
 
     Gives the result that stands, the turn and its state.
@@ -65,7 +83,8 @@ def finish(connection: Connection, key: str, result: ToolCallResult, row: int) -
     # Read again under the lock: another attempt may have finished in between.
     found = find(connection, key)
     if found.result is None:
-        connection.execute(_FINISH, {"run_key": key, "new_result": to_text(result)})
+        finished = {"run_key": key, "new_result": to_text(result), "all_attempts": _with(found, attempt)}
+        connection.execute(_FINISH, finished)
     else:
         result = ToolCallResult.model_validate_json(found.result)
     if turn.state == "open":
@@ -99,4 +118,16 @@ def _keys(turn_id: str, call_id: str, digest: str) -> tuple[str, str, str]:
 
 def _record(row: Row[Any]) -> ToolRunRecord:
     result = None if row.result is None else ToolCallResult.model_validate_json(row.result)
-    return ToolRunRecord(row.key, row.state, result, first=False)
+    return ToolRunRecord(row.key, row.state, result, first=False, attempts=_attempts(row))
+
+
+def _attempts(row: Row[Any]) -> tuple[ToolAttempt, ...]:
+    return _ATTEMPTS.validate_json(row.attempts) if row.attempts else ()
+
+
+def _with(row: Row[Any], attempt: ToolAttempt | None) -> str | None:
+    """The attempts of a run with one more, as they are stored; the same attempt again replaces itself."""
+    if attempt is None:
+        return str(row.attempts) if row.attempts else None
+    others = [each for each in _attempts(row) if each.attempt != attempt.attempt]
+    return _ATTEMPTS.dump_json((*others, attempt)[-MAX_ATTEMPTS:], by_alias=True, exclude_none=True).decode()

@@ -12,7 +12,7 @@ from activities.store.bodies import to_text
 from activities.store.database import Database
 from activities.store.errors import TurnClosed
 from activities.store.nestia_histories import import_histories
-from activities.store.records import Claimed, PlacedMessage, StoredTurn, ToolRunRecord
+from activities.store.records import Claimed, PlacedMessage, StoredTurn, ToolAttempt, ToolRunRecord
 from activities.store.tables import turns
 from activities.turn_input import TurnInput
 
@@ -130,7 +130,18 @@ class TurnStore:
         with self._database.write() as connection:
             return tool_runs.start(connection, turn_id, call_id, arguments_digest)
 
-    def finish_tool_run(self, key: str, result: ToolCallResult, row: int) -> ToolCallResult:
+    def note_tool_attempt(self, key: str, attempt: ToolAttempt) -> None:
+        """Keep how an attempt of a run ended that will be followed by another.
+
+        Raises:
+            ToolRunNotFound.
+        """
+        with self._database.write() as connection:
+            tool_runs.note_attempt(connection, key, attempt)
+
+    def finish_tool_run(
+        self, key: str, result: ToolCallResult, row: int, attempt: ToolAttempt | None = None
+    ) -> ToolCallResult:
         """Keep a run's result and write it at its row. Returns the result that stands: the first one that was kept.
 
         Raises:
@@ -138,7 +149,7 @@ class TurnStore:
             TurnClosed: the turn has ended. The run is marked finished, the row is not written.
         """
         with self._database.write() as connection:
-            stands, turn_id, state = tool_runs.finish(connection, key, result, row)
+            stands, turn_id, state = tool_runs.finish(connection, key, result, row, attempt)
         if state != "open":
             raise TurnClosed(turn_id, state)
         return stands

@@ -137,6 +137,21 @@ async def test_a_change_that_was_cut_off_ends_as_if_it_had_not_been(
     assert desk.held() == []
 
 
+@pytest.mark.parametrize(
+    "other", [Scope("local", "mia", "default"), Scope("acme", "local", "default"), Scope("local", "local", "p2")]
+)
+async def test_nobody_forgets_what_another_scope_owns(desk: Desk, other: Scope) -> None:
+    learned, _ = desk.keeper.change(other, 5, lambda engine: engine.remember(["The staging host is blue-7."], now=5))
+    for call_id, named in (
+        ("bbbbbbbbb", {"id": learned.stored[0].id}),
+        ("ccccccccc", {"query": "The staging host is blue-7."}),
+    ):
+        ran = await desk.change("forget", 2, call_id, **named)
+        assert "Nothing was forgotten" in ran.result.error_details["message"]
+        assert "blue-7" not in ran.result.error_details["message"]
+    assert desk.keeper.read(other, len) == 1
+
+
 async def test_arguments_that_do_not_fit_are_told_to_the_model(desk: Desk) -> None:
     for name, arguments in (
         ("forget", {"id": 5}),

@@ -90,6 +90,22 @@ def test_a_query_forgets_only_what_it_alone_names() -> None:
     assert [item.id for item in engine.memories()] == ["m1", "m2"]
 
 
+@pytest.mark.parametrize("query", ["staging", "all", "everything", "The staging", "host", "forget staging host", " ? "])
+def test_a_vague_query_forgets_nothing_and_is_told_what_is_near(query: str) -> None:
+    engine = with_memories("The staging host is blue-7 and its backups are made at night.", "Ana is a nurse.")
+    with pytest.raises(ChangeRefusedError, match="Nothing was forgotten") as refused:
+        change(engine, Forget(None, query))
+    assert len(engine) == 2
+    assert ("m0: The staging host" in str(refused.value)) == any(word in query for word in ("staging", "host"))
+    assert change(engine, Forget("m0", None))["id"] == "m0"
+
+
+@pytest.mark.parametrize("query", ["blue-7-backup", "staging host backups night", "staging host made at night"])
+def test_an_identifier_or_a_good_part_of_a_memory_names_it(query: str) -> None:
+    engine = with_memories("The staging host is blue-7-backup, its backups are made at night.", "Ana is a nurse.")
+    assert change(engine, Forget(None, query))["id"] == "m0"
+
+
 @pytest.mark.parametrize("wanted", [Forget(None, None), Forget("m0", "staging")])
 def test_forgetting_needs_an_id_or_a_query(wanted: Forget) -> None:
     engine = with_memories("The staging host is blue-7.")
@@ -103,6 +119,22 @@ def test_a_repeated_run_does_not_forget_another_memory() -> None:
     change(engine, Forget(None, "staging host"))
     assert change(engine, Forget(None, "staging host"), again=True)["forgotten"] is True
     assert [item.id for item in engine.memories()] == ["m1"]
+
+
+def test_a_repeated_run_does_not_forget_what_was_learned_in_between() -> None:
+    engine = with_memories("The staging host is blue-7.")
+    change(engine, Forget(None, "staging host"))
+    engine.add_memory(new_item("The staging host is green-9.", id="m9", now=2))
+    assert change(engine, Forget(None, "staging host"), again=True)["forgotten"] is True
+    assert [item.id for item in engine.memories()] == ["m9"]
+    assert change(engine, Forget(None, "staging host"), key="k2")["id"] == "m9"
+
+
+def test_a_run_that_was_cut_off_before_it_did_anything_forgets_now() -> None:
+    engine = with_memories("The staging host is blue-7.")
+    assert change(engine, Forget(None, "staging host"), again=True)["id"] == "m0"
+    with pytest.raises(ChangeRefusedError, match="no memory of this id"):
+        change(engine, Forget("m0", None), key="k2", again=True)
 
 
 def test_a_contradiction_is_resolved_by_its_id_alone() -> None:

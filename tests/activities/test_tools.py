@@ -27,6 +27,7 @@ from activities.conversation import (
 from activities.registry import ToolRegistry
 from activities.store.database import open_database
 from activities.store.errors import StoreUnavailable
+from activities.store.records import ToolAttempt
 from activities.store.turn_store import TurnStore
 from activities.tool import Tool, ToolContext, tool
 from activities.tool_executor import ToolExecutor
@@ -157,7 +158,9 @@ async def cut_off(worker: Worker, act: Tool) -> None:
     """One attempt that runs the tool and dies before its result is stored."""
 
     class Dying(TurnStore):
-        def finish_tool_run(self, key: str, result: ToolCallResult, row: int) -> ToolCallResult:
+        def finish_tool_run(
+            self, key: str, result: ToolCallResult, row: int, attempt: ToolAttempt | None = None
+        ) -> ToolCallResult:
             raise Cut
 
     living = worker.store

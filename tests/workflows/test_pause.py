@@ -257,3 +257,34 @@ def test_the_record_shows_the_state_of_each_call() -> None:
 def test_an_open_call_has_no_result() -> None:
     assert Slot(waiting("a")).result() is None
     assert pause_of(waiting("a")).results() == []
+
+
+def test_a_persons_part_lets_the_worker_run_the_call() -> None:
+    pause = pause_of(waiting("a", kind="human", input_schema=INTEGER))
+    give(pause, one(toolCallId="a", output={"n": 3}))
+    [slot] = pause.slots
+    assert (slot.state, slot.runs_in_worker, slot.result()) == ("answered", True, None)
+    assert slot.human_part is not None
+    assert slot.human_part.value == {"n": 3}
+
+
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [
+        ({"output": {"n": "three"}}, "breaks the tool's schema"),
+        ({"decision": "approve"}, "send that as `output`"),
+        ({"decision": "edit", "arguments": {}}, "send that as `output`"),
+    ],
+)
+def test_a_persons_part_must_fit_and_cannot_be_waved_through(sent: dict[str, Any], told: str) -> None:
+    pause = pause_of(waiting("a", kind="human", input_schema=INTEGER))
+    assert told in reasons(pause.judge(one(toolCallId="a", **sent)))["a"]
+    assert states(pause) == ["open"]
+
+
+def test_a_person_may_refuse_to_give_their_part() -> None:
+    pause = pause_of(waiting("a", "pay", kind="human"))
+    give(pause, one(toolCallId="a", decision="reject", reason="not my card"))
+    [result] = pause.results()
+    assert result.is_error
+    assert "not my card" in result.output["message"]

@@ -42,7 +42,7 @@ def test_failed_transaction_stores_nothing(database: Database) -> None:
 
     def fail_in_the_middle() -> None:
         with database.write() as connection:
-            connection.execute(text("INSERT INTO conversations VALUES ('c1', null, 'u', 'p', null, 1, 1, 5)"))
+            connection.execute(text("INSERT INTO conversations VALUES ('c1', null, 'u', 'p', null, 1, 1, 5, null)"))
             raise RuntimeError("in the middle")
 
     with pytest.raises(RuntimeError):
@@ -73,7 +73,7 @@ def test_lost_race_for_a_key_is_a_collision(database: Database) -> None:
     TurnStore(database).claim(begin(), "p")
 
     with pytest.raises(Collision), database.write() as connection:
-        connection.execute(text("INSERT INTO conversations VALUES ('c1', null, 'u', 'p', null, 1, 1, 5)"))
+        connection.execute(text("INSERT INTO conversations VALUES ('c1', null, 'u', 'p', null, 1, 1, 5, null)"))
 
 
 def test_transact_looks_again_after_a_collision(database: Database) -> None:

@@ -1,0 +1,84 @@
+"""What a run of a tool means to the turn: whether it failed, whether better arguments could heal it, what must not be told."""
+
+from collections.abc import Collection, Iterator
+from typing import Any, TypeVar
+
+from activities.conversation import ToolCallResult
+from activities.credentials import MIN_SECRET_CHARS, REDACTED, redacted
+from activities.errors import TOOL_ARGUMENTS_INVALID, TOOL_ERROR
+from activities.tool import Tool
+
+# What a server says of arguments it cannot use.
+CORRECTABLE_STATUSES = frozenset({400, 404, 422})
+
+T = TypeVar("T", str, ToolCallResult)
+
+
+def answered(call_id: str, tool: Tool, output: Any) -> ToolCallResult:
+    """The result of a run that gave an output. An HTTP answer outside 2xx is a failure whose output is the answer."""
+    result = ToolCallResult(tool_call_id=call_id, tool_name=tool.name, output=output)
+    status = _http_status(output) if tool.facts is not None and tool.facts.protocol == "http" else None
+    if status is None or 200 <= status < 300:
+        return result
+    error = {"code": TOOL_ERROR, "message": f"HTTP status {status}", "details": {"status": status}}
+    return result.model_copy(update={"is_error": True, "error_details": error})
+
+
+def is_correctable(result: ToolCallResult) -> bool:
+    """Whether the call failed for its arguments: they do not fit, or a server could not use them."""
+    details = result.error_details
+    if not result.is_error or not isinstance(details, dict):
+        return False
+    if details.get("code") == TOOL_ARGUMENTS_INVALID:
+        return True
+    about = details.get("details")
+    return isinstance(about, dict) and about.get("status") in CORRECTABLE_STATUSES
+
+
+def without_human_part(told: T, human: Any) -> T:
+    """A result or a text without the texts and numbers a person gave: the model must not read them in an echo either."""
+    texts = tuple(_texts(human))
+    if not texts:
+        return told
+    if isinstance(told, str):
+        return str(redacted(told, texts))
+    numbers = {value for value in _leaves(human) if _is_number(value) and len(str(value)) >= MIN_SECRET_CHARS}
+    clean = {
+        name: redacted(_without_numbers(value, numbers), texts)
+        for name, value in (("output", told.output), ("error_details", told.error_details))
+    }
+    return told.model_copy(update=clean)
+
+
+def _http_status(output: Any) -> int | None:
+    status = output.get("status") if isinstance(output, dict) else None
+    return status if isinstance(status, int) else None
+
+
+def _texts(human: Any) -> Iterator[str]:
+    yield from (str(value) for value in _leaves(human) if isinstance(value, str) or _is_number(value))
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    match value:
+        case dict():
+            for item in value.values():
+                yield from _leaves(item)
+        case list():
+            for item in value:
+                yield from _leaves(item)
+        case _:
+            yield value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _without_numbers(value: Any, numbers: Collection[float]) -> Any:
+    match value:
+        case dict():
+            return {key: _without_numbers(item, numbers) for key, item in value.items()}
+        case list():
+            return [_without_numbers(item, numbers) for item in value]
+    return REDACTED if _is_number(value) and value in numbers else value
