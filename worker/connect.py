@@ -10,8 +10,8 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from worker.converter import data_converter
 
-CONNECT_SECONDS = 5.0
-CHECK_SECONDS = 4.0
+CONNECT_SECONDS = 3.5
+CHECK_SECONDS = 2.5
 
 
 class CannotConnect(Exception):
