@@ -18,6 +18,8 @@ _DEAD_SHARE = 0.3
 _FEWEST_DEAD = 64
 _LEAST_ROOM = 64
 
+_FARTHEST = 1 << 62
+
 Flags = NDArray[np.bool_]
 
 
@@ -36,7 +38,7 @@ class SlotTable:
         self.created: NDArray[np.int64] = np.zeros(room, np.int64)
         self.alive[:used] = True
         self.visible[:used] = [record.superseded_by is None for record in records]
-        self.created[:used] = [record.created_at for record in records]
+        self.created[:used] = [_when(record) for record in records]
 
     def __len__(self) -> int:
         """How many are alive."""
@@ -63,7 +65,7 @@ class SlotTable:
         self.slot_of[record.id] = slot
         self.alive[slot] = True
         self.visible[slot] = record.superseded_by is None
-        self.created[slot] = record.created_at
+        self.created[slot] = _when(record)
         return slot
 
     def remove(self, memory_id: str) -> int:
@@ -94,3 +96,8 @@ class SlotTable:
 
     def _columns(self) -> list[tuple[str, NDArray[np.generic]]]:
         return [(name, held) for name, held in vars(self).items() if isinstance(held, np.ndarray)]
+
+
+def _when(record: Record) -> int:
+    """The time of a memory; a snapshot may name one that no array can hold."""
+    return max(-_FARTHEST, min(record.created_at, _FARTHEST))
