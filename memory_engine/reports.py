@@ -28,7 +28,7 @@ class FastGateResult(FrozenModel):
     matched: Text | None = None
 
 
-class Memory(WireModel):
+class Memory(FrozenModel):
     """A memory as the service shows it. Times are milliseconds."""
 
     id: Text
@@ -43,7 +43,7 @@ class Memory(WireModel):
     last_accessed_at: int
 
 
-class RejectedStatement(WireModel):
+class RejectedStatement(FrozenModel):
     """A statement that was not kept, and why. A secret is never repeated here."""
 
     content: Text

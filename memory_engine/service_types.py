@@ -7,27 +7,27 @@ from pydantic import Field
 from .injection import MemoryInjectionEntry, MemoryInjectionReport
 from .knowledge import Claim, DomainCapability
 from .reports import Memory
-from .wire import ExtractorMode, Impact, MemoryTier, TensionStatus, Text, WireModel
+from .wire import ExtractorMode, FrozenModel, Impact, MemoryTier, TensionStatus, Text, WireModel
 
 ContextEntry = MemoryInjectionEntry
 ContextReport = MemoryInjectionReport
 
 
-class RecallHit(WireModel):
+class RecallHit(FrozenModel):
     """A memory that matched, with its share of common words, rounded to four decimals."""
 
     memory: Memory
     score: float
 
 
-class RecallResponse(WireModel):
+class RecallResponse(FrozenModel):
     """What was found; `empty` tells a model to admit that it was not told."""
 
     results: list[RecallHit]
     empty: bool
 
 
-class Tension(WireModel):
+class Tension(FrozenModel):
     """A contradiction, with its resolution laid flat."""
 
     id: Text
@@ -40,7 +40,7 @@ class Tension(WireModel):
     pattern: Text | None = None
 
 
-class SelfModel(WireModel):
+class SelfModel(FrozenModel):
     """Reliability by domain; `weak_domains` are those under 0.75."""
 
     calibration_factor: float
@@ -49,7 +49,7 @@ class SelfModel(WireModel):
     weak_domains: list[Text]
 
 
-class Limits(WireModel):
+class Limits(FrozenModel):
     """The ceilings of a service."""
 
     max_total_tokens: int
@@ -57,7 +57,7 @@ class Limits(WireModel):
     default_recall_limit: int
 
 
-class Health(WireModel):
+class Health(FrozenModel):
     """Whether a service is up, how it extracts, and which settings it could not use."""
 
     ok: bool
@@ -68,7 +68,7 @@ class Health(WireModel):
     problems: list[Text] = Field(default_factory=list)
 
 
-class MemoryTotals(WireModel):
+class MemoryTotals(FrozenModel):
     """How much is held. Times are milliseconds."""
 
     total: int
@@ -78,13 +78,13 @@ class MemoryTotals(WireModel):
     last_accessed_at: int
 
 
-class TensionTotals(WireModel):
+class TensionTotals(FrozenModel):
     """How many contradictions are undecided."""
 
     active: int
 
 
-class WeakDomain(WireModel):
+class WeakDomain(FrozenModel):
     """A domain under 0.75."""
 
     domain: Text
@@ -92,7 +92,7 @@ class WeakDomain(WireModel):
     sample_count: int
 
 
-class Stats(WireModel):
+class Stats(FrozenModel):
     """An overview, with the five newest memories."""
 
     memories: MemoryTotals
@@ -174,7 +174,7 @@ class DomainOutcomeRequest(WireModel):
     strategy: Text | None = None
 
 
-class CognitiveMemoryErrorBody(WireModel):
+class CognitiveMemoryErrorBody(FrozenModel):
     """The one shape of every error answer."""
 
     error: Text
