@@ -84,6 +84,9 @@ def _choose(item: Mapping[str, Any], known: Collection[str], chosen: list[Chosen
     if name in known:
         chosen.append(ChosenFunction(name=name, reason=reason))
         return
+    if len(faults) >= MAX_FAULTS:
+        # Looking for the nearest takes a while, and a model that rambles names hundreds.
+        return
     near = get_close_matches(name[:SHOWN_NAME_CHARS], known, n=NEAR_NAMES, cutoff=0.4)
     hint = f" Did you mean {', '.join(near)}?" if near else " Use a name exactly as it is listed."
     faults.append(f"There is no function {name[:SHOWN_NAME_CHARS]!r}.{hint}")

@@ -5,10 +5,12 @@ or an error that repeats it is told without it.
 """
 
 import base64
+import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -104,15 +106,19 @@ def read_secret(reference: str, environment: Mapping[str, str] = os.environ) -> 
 
 
 def redacted(value: Any, secrets: Iterable[str]) -> Any:
-    """A JSON value with each secret replaced, in keys too, also where it is percent-encoded."""
-    forms = {
-        form
-        for secret in secrets
-        if len(secret) >= MIN_SECRET_CHARS
-        for form in (secret, quote(secret, safe=""), quote_plus(secret))
-    }
+    """A JSON value with each secret replaced, in keys too, also as URLs, JSON and HTML write it inside a text."""
+    forms = {form for secret in secrets if len(secret) >= MIN_SECRET_CHARS for form in _forms(secret)}
     # The longest first: one secret may be the beginning of another.
     return _replaced(value, sorted(forms, key=len, reverse=True)) if forms else value
+
+
+def _forms(secret: str) -> Iterator[str]:
+    yield secret
+    yield quote(secret, safe="", errors="replace")
+    yield quote_plus(secret, errors="replace")
+    yield escape(secret)
+    yield json.dumps(secret)[1:-1]
+    yield json.dumps(secret, ensure_ascii=False)[1:-1]
 
 
 def _replaced(value: Any, forms: Sequence[str]) -> Any:

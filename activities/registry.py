@@ -192,6 +192,8 @@ def _facts(own: Tool, kind: Literal["worker", "memory"], arguments: Arguments | 
     waits = action != "run"
     # The host that runs a call fills all of its arguments, so nobody is asked for a part of them.
     asked = own.separated.human_schema if own.separated is not None and action != "external" else None
+    # A person who edits a call edits what the model wrote; the host fills all.
+    schema = own.input_schema if action == "external" else own.model_schema
     return ToolFacts(
         kind=kind,
         # A predicate that was of another mind when the call was checked must not let it run unseen.
@@ -199,7 +201,7 @@ def _facts(own: Tool, kind: Literal["worker", "memory"], arguments: Arguments | 
         repeatable=own.repeatable,
         timeout=own.timeout,
         retries=own.retries,
-        input_schema=own.input_schema if waits and encoded_size(own.input_schema) <= PREVIEW_CHARS else None,
+        input_schema=schema if waits and encoded_size(schema) <= PREVIEW_CHARS else None,
         external=action == "external",
         human_schema=asked,
         controller=origin.controller if origin else None,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from activities import errors
 from activities.arguments import BadArguments, Fault, read_arguments
 from activities.call_ids import mint_call_id
 from activities.completions import Completion, RawCall
@@ -86,7 +87,7 @@ def _facts_of(item: JudgedCall, facts: Facts) -> ToolFacts | None:
     """What is to be known of the tool: for a call that must not run, only how often its arguments may be corrected."""
     if item.problem is None:
         return facts(item.call.name, item.call.arguments)
-    return facts(item.call.name, None) if item.problem.code == TOOL_ARGUMENTS_INVALID else None
+    return facts(item.call.name, None) if item.problem.code in errors.MENDABLE else None
 
 
 def _is_cut(completion: Completion, place: int, max_tokens: int | None) -> "_Cut":

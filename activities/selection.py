@@ -45,8 +45,8 @@ class Selection(Wire):
 class ChoiceRequest(Wire):
     """Ask the model to choose. The reply is stored as row `row`; `rows` of the turn stand before.
 
-    `stack` is what waits now. `among` are the names to choose from, None for all; with `groups` over 1 this is question
-    `group` of several, each about its share of them. `now_ms` is the turn's clock.
+    `stack` is what waits now, where some of it may be dropped. `among` are the names to choose from, None for all; with
+    `groups` over 1 this is question `group` of several, each about its share of them. `now_ms` is the turn's clock.
     """
 
     turn_id: str

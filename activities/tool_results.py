@@ -4,12 +4,13 @@ from collections.abc import Collection, Iterator
 from typing import Any, TypeVar
 
 from activities.conversation import ToolCallResult
-from activities.credentials import MIN_SECRET_CHARS, REDACTED, redacted
+from activities.credentials import REDACTED, redacted
 from activities.errors import TOOL_ARGUMENTS_INVALID, TOOL_ERROR
 from activities.tool import Tool
 
 # What a server says of arguments it cannot use.
 CORRECTABLE_STATUSES = frozenset({400, 404, 422})
+MIN_VALUE_CHARS = 3
 
 T = TypeVar("T", str, ToolCallResult)
 
@@ -36,15 +37,19 @@ def is_correctable(result: ToolCallResult) -> bool:
 
 
 def without_human_part(told: T, human: Any) -> T:
-    """A result or a text without the texts and numbers a person gave: the model must not read them in an echo either."""
-    texts = tuple(_texts(human))
-    if not texts:
+    """A result or a text without what a person gave: the model must not read it in an echo either.
+
+    Texts and numbers of four characters or more are looked for everywhere, shorter ones, such as the three digits on the back of
+    a card, only where they are a value by themselves.
+    """
+    given = [text for text in map(_text, _leaves(human)) if text is not None and len(text) >= MIN_VALUE_CHARS]
+    if not given:
         return told
     if isinstance(told, str):
-        return str(redacted(told, texts))
-    numbers = {value for value in _leaves(human) if _is_number(value) and len(str(value)) >= MIN_SECRET_CHARS}
+        return str(redacted(told, given))
+    values = frozenset(given)
     clean = {
-        name: redacted(_without_numbers(value, numbers), texts)
+        name: redacted(_without_values(value, values), given)
         for name, value in (("output", told.output), ("error_details", told.error_details))
     }
     return told.model_copy(update=clean)
@@ -53,10 +58,6 @@ def without_human_part(told: T, human: Any) -> T:
 def _http_status(output: Any) -> int | None:
     status = output.get("status") if isinstance(output, dict) else None
     return status if isinstance(status, int) else None
-
-
-def _texts(human: Any) -> Iterator[str]:
-    yield from (str(value) for value in _leaves(human) if isinstance(value, str) or _is_number(value))
 
 
 def _leaves(value: Any) -> Iterator[Any]:
@@ -71,14 +72,24 @@ def _leaves(value: Any) -> Iterator[Any]:
             yield value
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _text(leaf: Any) -> str | None:
+    """A text as it is, a number as it is mostly written."""
+    match leaf:
+        case str():
+            return leaf
+        case bool():
+            return None
+        case float() if leaf.is_integer():
+            return str(int(leaf))
+        case int() | float():
+            return str(leaf)
+    return None
 
 
-def _without_numbers(value: Any, numbers: Collection[float]) -> Any:
+def _without_values(value: Any, given: Collection[str]) -> Any:
     match value:
         case dict():
-            return {key: _without_numbers(item, numbers) for key, item in value.items()}
+            return {key: _without_values(item, given) for key, item in value.items()}
         case list():
-            return [_without_numbers(item, numbers) for item in value]
-    return REDACTED if _is_number(value) and value in numbers else value
+            return [_without_values(item, given) for item in value]
+    return REDACTED if _text(value) in given else value

@@ -94,7 +94,7 @@ class FunctionChoice:
                 call=state.progress.model_calls,
                 rows=state.rows,
                 row=state.rows + group,
-                stack=tuple(self._stack.entries),
+                stack=tuple(self._stack.entries) if phase == "cancel" else (),
                 among=among,
                 group=group,
                 groups=groups,

@@ -67,6 +67,7 @@ class TurnState:
     unsaved: list[PlacedResult] = field(default_factory=list)
     corrections: Corrections = field(default_factory=Corrections)
     stack: FunctionStack = field(default_factory=FunctionStack)
+    round_noted: bool = False
     text: str = ""
     text_ref: str | None = None
     own_calls: dict[str, ToolCall] = field(default_factory=dict)
@@ -128,6 +129,7 @@ class TurnState:
 
         Says whether it is time to put the results into words.
         """
+        self.round_noted = True
         names = [planned.call.name for planned in self.round]
         waited = len(self.stack.entries)
         self.stack.drop(name for name in names if not self.corrections.awaits(name))
@@ -142,13 +144,14 @@ class TurnState:
     def open_round(self, reply: ModelReply, now: datetime) -> None:
         """Plan the calls of a reply; refused ones have their result at once."""
         self.round = rounds.plan_round(reply, self.given.external_tools, self.corrections)
+        self.round_noted = False
         self.rows = reply.row + 1 + len(self.round)
         self.progress.tool_rounds += 1
         for planned in self.round:
             if isinstance(planned.disposition, Refuse):
                 self.note_own_call(planned)
                 self.set_result(planned, planned.disposition.result, now)
-                if planned.call.problem is not None and planned.call.problem.code == errors.TOOL_ARGUMENTS_INVALID:
+                if planned.call.problem is not None and planned.call.problem.code in errors.MENDABLE:
                     self.corrections.note(planned.call, self.corrections.human_part(planned.call), correctable=True)
 
     def refuse_round(self, reply: ModelReply, why: ErrorDetails, now: datetime) -> None:
@@ -244,6 +247,9 @@ class TurnState:
                 message = "The turn ended while the tool was running; its effect may or may not have happened."
                 error = ErrorDetails(code=errors.TOOL_CANCELLED, message=message)
                 self.set_result(planned, rounds.failed(planned.call, error), now)
+        if not self.round_noted:
+            # Whatever was called waits no longer: it ran, or was given up with its turn.
+            self.note_called()
 
     def note_filled(self, calls: Sequence[PendingCall], now: datetime) -> None:
         """Tell in the trace which calls nobody ran."""

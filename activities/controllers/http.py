@@ -41,7 +41,7 @@ class HttpController:
         execute: the executor of the app that makes the requests in place of the worker's own client.
         allow_private_addresses: whether the API may be in a private network or on this machine.
         idempotency_keys: whether the API knows the header `Idempotency-Key`; then unsafe calls may be repeated too.
-        retry: how often the model may correct its arguments after a refusal (400, 404, 422); 0 for never.
+        retry: how often the model may correct its arguments after a refusal (400, 404, 422) or a fault in them; 0 for never.
         timeout: how long one request may take, an ISO 8601 duration.
         retries: how often a request that failed in passing is made again, where that is safe.
         include_deprecated: offer deprecated operations like any other.

@@ -1,13 +1,15 @@
 """Whatever ends a round, each of its calls has exactly one result, at its own place."""
 
 from datetime import timedelta
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import pytest
 
 from activities.contracts import RequestedCall
 from activities.conversation import ErrorDetails, GMIOutput, ToolCallResult
 from activities.json_values import encoded_size
+from activities.selection import ChosenFunction
+from activities.turn_input import SelectionOptions
 from tests.workflows.strategies import (
     GUARDED,
     NOW,
@@ -24,6 +26,7 @@ from tests.workflows.strategies import (
     turn_state,
 )
 from workflows.contracts import TurnPhase
+from workflows.function_stack import FunctionStack
 from workflows.pause import FILL_MESSAGES, FillReason
 from workflows.turn_state import GMI_STATES, OVER, TurnState, turn_key
 
@@ -322,3 +325,48 @@ def test_no_two_turns_have_one_key() -> None:
     ]
 
     assert len({turn_key(*turn) for turn in turns}) == len(turns)
+
+
+def chosen_state(*names: str, describe: Literal["each", "end", "off"] = "each") -> TurnState:
+    """A turn whose conversation has chosen functions."""
+    state = turn_state()
+    state.stack = FunctionStack(SelectionOptions(describe=describe), is_active=True, functions=9)
+    state.stack.push([ChosenFunction(name=name) for name in names], "t", 0)
+    return state
+
+
+@pytest.mark.parametrize(
+    ("waiting", "called", "describe", "left", "is_time"),
+    [
+        (["lookup", "book"], "lookup", "each", ("book",), True),
+        (["lookup", "book"], "lookup", "end", ("book",), False),
+        (["lookup"], "lookup", "end", (), True),
+        (["lookup"], "lookup", "off", (), False),
+        (["lookup", "lookup"], "lookup", "each", ("lookup",), True),
+        # Nothing that was chosen has run, so there is nothing to describe.
+        (["book"], "lookup", "each", ("book",), False),
+    ],
+)
+def test_it_is_time_for_words_once_a_chosen_function_has_run(
+    waiting: list[str], called: str, describe: Literal["each", "end", "off"], left: tuple[str, ...], is_time: bool
+) -> None:
+    state = chosen_state(*waiting, describe=describe)
+    begin_round(state, requested("c1", called, WORKER), row=1)
+    ran(state, "c1")
+    assert (state.note_called(), state.stack.names) == (is_time, left)
+
+
+def test_what_was_called_waits_no_longer_when_the_turn_ends_in_the_middle_of_it() -> None:
+    """Neither what ran nor what was given up: the next turn would call it a second time."""
+    state = chosen_state("lookup", "book", "pay")
+    begin_round(state, requested("c1", "lookup", WORKER), requested("c2", "book"), row=1)
+    ran(state, "c1")
+    state.abandon_round("superseded", NOW)
+    assert state.stack.names == ("pay",)
+    # A round that was noted before is not noted again.
+    again = chosen_state("lookup", "lookup")
+    begin_round(again, requested("c1", "lookup", WORKER), row=1)
+    ran(again, "c1")
+    again.note_called()
+    again.abandon_round("superseded", NOW)
+    assert again.stack.names == ("lookup",)
