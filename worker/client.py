@@ -28,7 +28,7 @@ from workflows.contracts import AnswerAck, PendingRequest, RejectedAnswer, TurnS
 from workflows.names import TASK_QUEUE, TURN_WORKFLOW, turn_workflow_id
 
 MAX_INPUT_BYTES = 1_900_000
-ASK_SECONDS = 5.0
+ASK_SECONDS = 4.0
 FIRST_POLL, LONGEST_POLL = 0.05, 1.0
 SUMMARY_CHARS = 100
 
