@@ -30,7 +30,6 @@ from memory_engine import (
     PostTurnResult,
     SearchHit,
     Stage,
-    dump_snapshot,
     parse_snapshot,
     run_fast_gate,
 )
@@ -57,9 +56,12 @@ def scope_of(given: TurnInput, persona_id: str) -> Scope:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A finished turn as memory hears it: the user's words and the agent's. No text of a tool is in it."""
+    """A finished turn as memory hears it: the user's words and the agent's. No text of a tool is in it.
 
-    turn_id: str
+    Without an id it cannot be recognised when it comes again.
+    """
+
+    turn_id: str | None
     said: str
     replied: str
     session_id: str | None
@@ -147,7 +149,7 @@ class MemoryKeeper:
             with self._newest(scope, look=look_first) as held:
                 try:
                     result = work(held.engine)
-                    blob = dump_snapshot(held.engine.get_snapshot())
+                    blob = held.engine.dump()
                     held.version = self._snapshots.save(scope, held.version, blob, SCHEMA_VERSION, now_ms)
                 except SnapshotConflict as conflict:
                     held.version = -1

@@ -6,39 +6,31 @@ where there is nothing, no model is called. What comes back is judged by the eng
 
 import asyncio
 from dataclasses import dataclass
-from typing import Any
 
 from openai import AsyncOpenAI
 from temporalio import activity
 
-from activities.asking import Prompt, Provider, UnknownSecretError
-from activities.chat_request import Dialect
-from activities.completions import Completion, empty_response
+from activities.asking import UnknownSecretError
 from activities.contracts import MemoryAnswered, MemoryAsk, MemoryStage
-from activities.conversation import ModelUsage, UserMessage
 from activities.errors import SYS_VALIDATION_ERROR
 from activities.exchanges import exchange_of
 from activities.heartbeat import heartbeats
-from activities.memory_answers import fit_answers, read_answers, without_echoes
+from activities.memory_answers import read_answers
+from activities.memory_asking import MemoryModel, kept_answers, take, worth_asking
 from activities.memory_keeper import Exchange, MemoryKeeper, scope_of
-from activities.memory_prompts import EXTRACTION, MemoryPrompt, memory_prompt
 from activities.model_failures import final, provider_failure
 from activities.model_settings import ModelSettings
-from activities.provider_errors import FINAL_CODES, ProviderFault
+from activities.provider_errors import ProviderFault
 from activities.store.errors import SnapshotDamaged
 from activities.store.records import Scope
 from activities.store.turn_store import TurnStore
 from activities.store_failures import store_failures
 from memory_engine import (
     STAGES,
-    Arbitrate,
-    Ask,
     MemoryEngineError,
     PostTurn,
     PostTurnAnswers,
 )
-
-Reply = tuple[Completion, ModelUsage | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +52,7 @@ class MemoryModelActivities:
         self._store = store
         self._keeper = keeper
         self._settings = settings
-        self._provider = Provider(client, settings)
-        self._takes_schemas = True
+        self._model = MemoryModel(client, settings)
 
     @activity.defn
     async def extract_memories(self, ask: MemoryAsk) -> MemoryAnswered:
@@ -87,7 +78,7 @@ class MemoryModelActivities:
             try:
                 return await self._answered(stage, ask)
             except ProviderFault as fault:
-                failure = provider_failure(fault, self._settings.provider, self._provider.secrets())
+                failure = provider_failure(fault, self._settings.provider, self._model.secrets())
             except UnknownSecretError as error:
                 failure = final(SYS_VALIDATION_ERROR, str(error))
             except (SnapshotDamaged, MemoryEngineError):
@@ -102,21 +93,21 @@ class MemoryModelActivities:
         with store_failures():
             heard = await asyncio.to_thread(self._hear, ask)
             asking = await asyncio.to_thread(self._ask, heard, (stage,), read_answers(ask.answers))
-        completion, usage = None, None
-        if (question := _question(asking)) is not None:
-            completion, usage = await self._call(memory_prompt(question), heard.key_names)
-            _take(asking, completion)
-        answers = fit_answers(without_echoes(asking.answers, heard.exchange.said, EXTRACTION))
+        asked = None
+        if (question := worth_asking(asking)) is not None:
+            asked = await self._model.ask(question, heard.key_names)
+            take(asking, asked)
+        answers = kept_answers(asking.answers, heard.exchange.said)
         later = STAGES[STAGES.index(stage) + 1 :]
         with store_failures():
             following = await asyncio.to_thread(self._ask, heard, later, read_answers(answers))
-        upcoming = _question(following)
+        upcoming = worth_asking(following)
         return MemoryAnswered(
             answers=answers,
             next_stage=None if upcoming is None else _STAGE_OF[upcoming.kind],
-            asked=completion is not None,
-            usage=self._priced(usage, completion),
-            model=self._model_of(completion),
+            asked=asked is not None,
+            usage=None if asked is None else asked.usage,
+            model=self._settings.model if asked is None else asked.model,
             provider=self._settings.provider,
         )
 
@@ -127,60 +118,5 @@ class MemoryModelActivities:
     def _ask(self, heard: _Heard, stages: tuple[MemoryStage, ...], answers: PostTurnAnswers) -> PostTurn:
         return self._keeper.ask(heard.scope, heard.exchange, stages, answers)
 
-    async def _call(self, prompt: MemoryPrompt, key_names: tuple[str, ...]) -> Reply:
-        """One answer. A server that refuses the schema is asked without it: the instructions tell the shape as well."""
-        if not self._takes_schemas:
-            return await self._provider.ask(self._prompt(prompt, with_schema=False), key_names)
-        try:
-            return await self._provider.ask(self._prompt(prompt, with_schema=True), key_names)
-        except ProviderFault as fault:
-            if fault.status not in (400, 422) or fault.code in FINAL_CODES:
-                raise
-        reply = await self._provider.ask(self._prompt(prompt, with_schema=False), key_names)
-        self._takes_schemas = False
-        return reply
-
-    def _prompt(self, prompt: MemoryPrompt, *, with_schema: bool) -> Prompt:
-        def fields(_: Dialect) -> dict[str, Any]:
-            schema = {"response_format": prompt.response_format} if with_schema else {}
-            return {"model": self._settings.model, **schema}
-
-        return Prompt(
-            model=self._settings.model,
-            system=[{"role": "system", "content": prompt.instructions}],
-            messages=[UserMessage(content=prompt.data)],
-            tools={},
-            fields=fields,
-            calls_allowed=False,
-        )
-
-    def _priced(self, usage: ModelUsage | None, completion: Completion | None) -> ModelUsage | None:
-        if usage is None:
-            return None
-        cost = self._settings.prices.cost(usage, self._model_of(completion), self._settings.model)
-        return usage.model_copy(update={"cost_usd": cost})
-
-    def _model_of(self, completion: Completion | None) -> str:
-        return (completion.model if completion else "") or self._settings.model
-
 
 _STAGE_OF: dict[str, MemoryStage] = {"extract": "extract", "reconcile": "reconcile", "arbitrate": "arbitrate"}
-
-
-def _question(asking: PostTurn) -> Ask | None:
-    """What is worth a model call."""
-    match asking.ask:
-        case Arbitrate(input=shown) if not shown.candidates:
-            # It could only order anew what the rules order as well.
-            return None
-        case question:
-            return question
-
-
-def _take(asking: PostTurn, completion: Completion) -> None:
-    if completion.error is not None:
-        asking.fail(f"{completion.error.code}: {completion.error.message}")
-    elif completion.text is None:
-        asking.fail(empty_response(completion).message)
-    else:
-        asking.answer(completion.text)

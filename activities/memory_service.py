@@ -18,7 +18,7 @@ from activities.store.errors import SnapshotConflict
 from activities.store.idempotency import Recorded, add_records, find_records, forget_in_records
 from activities.store.records import Scope
 from activities.store.snapshots import SnapshotStore
-from memory_engine import SCHEMA_VERSION, CognitiveMemory, CognitiveMemoryOptions, dump_snapshot
+from memory_engine import SCHEMA_VERSION, CognitiveMemory, CognitiveMemoryOptions
 
 TRIES = 20
 _LONGEST_PAUSE = 0.05  # seconds
@@ -88,6 +88,11 @@ class GroupKeeper(MemoryKeeper):
         """The newest stored version of a memory, 0 when there is none."""
         return self._snapshots.version(scope)
 
+    def answered(self, scope: Scope, request: Repeatable, now_ms: int) -> Outcome | None:
+        """What a request was answered that was done before; None for one that was not. A change finds out by itself."""
+        found = find_records(self._database, scope, [request.key], now_ms).get(request.key)
+        return None if found is None else _repeated(found, request)
+
     def commit(self, scope: Scope, changes: Sequence[Change], now_ms: int) -> list[Outcome]:
         """Apply the changes in their order and store them as one version; what became of each.
 
@@ -104,7 +109,7 @@ class GroupKeeper(MemoryKeeper):
                         group.outcomes.append(_apply(group, change, held.engine, now_ms))
                     if not group.changed:
                         return group.outcomes
-                    blob = dump_snapshot(held.engine.get_snapshot())
+                    blob = held.engine.dump()
                     held.version = self._snapshots.save(
                         scope, held.version, blob, SCHEMA_VERSION, now_ms, _recording(scope, group, now_ms)
                     )

@@ -21,6 +21,9 @@ CONNECTIONS = 16
 WRITERS = 64
 KILL_SECONDS = 30.0
 KILLED_AFTER = (8.0, 18.0)
+Asked = Callable[[int], Body | None]
+"""The body of each call; None for a GET."""
+
 COLUMNS = ("p50", "p99", "a second")
 
 
@@ -41,6 +44,8 @@ async def _speed() -> None:
             lines = [
                 await _one_after_another(caller, "recall", rows, most["recall"]),
                 await _one_after_another(caller, "context", rows, most["context"]),
+                await _one_after_another(caller, "stats", rows, 10.0),
+                await _one_after_another(caller, "memories", rows, 10.0),
                 await _at_once([service.port], caller.key, rows),
                 await _at_once([service.port, *service.others], caller.key, rows),
             ]
@@ -77,16 +82,19 @@ async def _at_once(ports: list[int], key: str, rows: list[Row]) -> Line:
     )
 
 
-async def _timed(caller: Caller, name: str, asked: Callable[[int], Body], calls: int) -> list[float]:
+async def _timed(caller: Caller, name: str, asked: Asked, calls: int) -> list[float]:
     seconds = []
     for number in range(calls):
         began = time.perf_counter()
-        await caller.post(f"/{name}", asked(number))
+        body = asked(number)
+        await caller.send("GET" if body is None else "POST", f"/{name}", body)
         seconds.append(time.perf_counter() - began)
     return seconds
 
 
-def _asked(name: str, rows: list[Row]) -> Callable[[int], Body]:
+def _asked(name: str, rows: list[Row]) -> Asked:
+    if name in ("stats", "memories"):
+        return lambda number: None
     field, texts = ("query", questions(rows)) if name == "recall" else ("userMessage", messages(rows))
     return lambda number: {field: texts[number % len(texts)]}
 

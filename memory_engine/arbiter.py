@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from itertools import islice
 
 from .evaluation import ArbiterEvaluationResult, ArbiterInput, Demotion, MemorySummary, Promotion
@@ -107,5 +108,11 @@ def _demotions(store: MemoryStore, tokens: set[str], fresh: AbstractSet[str]) ->
     return demotions
 
 
-def _shown(record: Record) -> set[str]:
-    return relevance_tokens(" ".join((record.bookmark, *record.domains)))
+def _shown(record: Record) -> AbstractSet[str]:
+    return _tokens(" ".join((record.bookmark, *record.domains)))
+
+
+@lru_cache(maxsize=4096)
+def _tokens(shown: str) -> frozenset[str]:
+    # The same memories are candidates turn after turn.
+    return frozenset(relevance_tokens(shown))

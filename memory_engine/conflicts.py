@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, TypeVar
 
 from .frames import Frame, frame_of, same_subject
@@ -81,9 +82,9 @@ def _judge_same_relation(new: Frame, old: Frame, held: str, is_correction: bool)
 def _judge_move(new: Frame, old: Frame, held: str) -> Verdict | None:
     if new.origin and new.origin != old.value:
         return None
-    moved = _KIND_AND_NUMBER.search(new.value)
+    moved = _numbered(new.value)
     if moved:
-        return _replace_numbered(moved["kind"], moved["number"], held)
+        return _replace_numbered(*moved, held)
     if _NUMBER.search(new.value):
         is_like = bool(_NUMBER.search(old.value)) and old.relation != "stack" and _is_simple(old.value)
         return Verdict("replaces") if is_like and new.value != old.value else None
@@ -92,12 +93,33 @@ def _judge_move(new: Frame, old: Frame, held: str) -> Verdict | None:
 
 
 def _replace_numbered(kind: str, number: str, held: str) -> Verdict | None:
-    clauses = _CLAUSE.split(held)
-    for at, clause in enumerate(clauses):
-        for match in _KIND_AND_NUMBER.finditer(normalise(clause)):
-            if match["kind"] == kind and match["number"] != number:
-                return _replace_clause(clauses, at, held)
+    for at, its_kind, its_number in _numbered_by_clause(held):
+        if its_kind == kind and its_number != number:
+            return _replace_clause(_clauses(held), at, held)
     return None
+
+
+# A new statement is judged beside many held ones, and a held one by many new: what is read from one text alone is read once.
+@lru_cache(maxsize=4096)
+def _numbered(value: str) -> tuple[str, str] | None:
+    """The first kind of thing with its number, as in "port 8080"."""
+    found = _KIND_AND_NUMBER.search(value)
+    return (found["kind"], found["number"]) if found else None
+
+
+@lru_cache(maxsize=1024)
+def _clauses(statement: str) -> list[str]:
+    return _CLAUSE.split(statement)
+
+
+@lru_cache(maxsize=4096)
+def _numbered_by_clause(statement: str) -> tuple[tuple[int, str, str], ...]:
+    """(place of the clause, kind, number) of all kinds with a number."""
+    return tuple(
+        (at, match["kind"], match["number"])
+        for at, clause in enumerate(_clauses(statement))
+        for match in _KIND_AND_NUMBER.finditer(normalise(clause))
+    )
 
 
 def _replace_clause(clauses: list[str], at: int, held: str) -> Verdict | None:
@@ -126,8 +148,8 @@ def _judge_is(new: Frame, old: Frame, held: str, is_correction: bool) -> Verdict
 
 
 def _judge_by_kind(new: Frame, held: str) -> Verdict | None:
-    kind = _KIND_AND_NUMBER.search(new.value)
-    return _replace_numbered(kind["kind"], kind["number"], held) if kind else None
+    numbered = _numbered(new.value)
+    return _replace_numbered(*numbered, held) if numbered else None
 
 
 def _judge_other(new: Frame, old: Frame, is_correction: bool) -> Verdict | None:
@@ -150,21 +172,29 @@ def _is_attribute(new: Frame, old: Frame) -> bool:
 
 def _is_comparable(first: str, second: str) -> bool:
     """Whether two values answer one question: both a bare number or identifier, or both with the same first word."""
-    if _is_specific(first) and _is_specific(second) and len(first.split()) == len(second.split()) == 1:
+    opening, other = _opening(first), _opening(second)
+    if len(opening) == len(other) == 1 and _is_specific(first) and _is_specific(second):
         return True
-    return len(first.split()) > 1 and first.split()[0] == second.split()[0]
+    return len(opening) > 1 and opening[:1] == other[:1]
+
+
+def _opening(value: str) -> list[str]:
+    """The first two words."""
+    return value.split(maxsplit=2)[:2]
 
 
 def _is_opposed(new: Frame, old: Frame) -> bool:
     return _is_specific(new.value) and _is_specific(old.value) and _is_comparable(new.value, old.value)
 
 
+@lru_cache(maxsize=4096)
 def _is_simple(value: str) -> bool:
     """Whether a value is one thing, so that nothing else is lost with it."""
     marks = atoms(value) | {word for word in value.split() if _NUMBER.search(word)}
     return len(value.split()) <= _MOST_WORDS and len(marks) <= 2 and not _SEVERAL.search(value)
 
 
+@lru_cache(maxsize=4096)
 def _is_specific(value: str) -> bool:
     return bool(_NUMBER.search(value) or identifier_keys(value))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Collection, Iterable, Sequence
 
-from .asks import STAGES, PostTurnAnswers, Stage
+from .asks import STAGES, PostTurnAnswers, Reconciled, Stage
 from .callbacks import learn_with_callbacks
 from .collector import collector_paused
 from .decisions import apply_evaluation
@@ -95,15 +95,21 @@ class CognitiveMemory(MemoryView):
         turn_id: str | None = None,
         now: Instant | None = None,
         session_id: str | None = None,
+        reconciled: Reconciled | None = None,
     ) -> PostTurnResult:
-        """Takes in statements a caller vouches for, each a text or (text, domains), under the same rules as a turn's."""
+        """Takes in statements a caller vouches for, each a text or (text, domains), under the same rules as a turn's.
+
+        `reconciled` is the answer to `reconcile_ask`, if a model was asked; it counts only for what is held unchanged.
+        """
         # A turn and a request to remember may carry one id; each is recorded under its own.
         request_id = None if turn_id is None else f"remember {turn_id}"
         recorded = None if request_id is None else self._state.ledger.recorded(request_id)
         if recorded is not None:
             return recorded
         statements = [(entry, ()) if isinstance(entry, str) else entry for entry in contents]
-        return remember(self._state, self.options, statements, tier, request_id, self._moment(now), session_id)
+        return remember(
+            self._state, self.options, statements, tier, request_id, self._moment(now), session_id, reconciled
+        )
 
     def apply_evaluation(self, evaluation: ArbiterEvaluationResult, *, now: Instant | None = None) -> int:
         """Applies an arbiter's decisions in order: promotions, demotions, pins, tensions, self-model. Unknown ids are ignored.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from .profile import Profile
+from .sought import Sought, sought
 from .text import SCAN_LIMIT, fold_apostrophes
 
 _VERB = r"(?:verify|check|confirm|look[ -]?up|search|investigate|browse|resolve)"
@@ -30,16 +31,24 @@ _REASONS = (
     (
         "asks not to look something up",
         rf"\b(?:do\s+not|don't|no\s+need\s+to)\s+{_VERB}\b{_NOT_PHRASAL}|\bnever\s+{_VERB}\s+(?:{_ABOUT_THIS})",
+        "verify check confirm look search investigate browse resolve",
     ),
-    ("asks to hold something for now", rf"{_JUST}|{_HELD}|\bfor\s+now\s*[.!]?\s*$|\bin\s+this\s+chat\b"),
-    ("holds for this conversation only", _ONLY_HERE),
+    (
+        "asks to hold something for now",
+        rf"{_JUST}|{_HELD}|\bfor\s+now\s*[.!]?\s*$|\bin\s+this\s+chat\b",
+        "just conversation now chat",
+    ),
+    ("holds for this conversation only", _ONLY_HERE, "only"),
     (
         "says that it was not verified",
         r"(?:,|\(|\bbut)\s*not\s+verified\b|^\s*not\s+verified\b|\bwithout\s+verifying\b",
+        "verif",
     ),
-    ("is an acknowledgement", _ACKNOWLEDGEMENT),
+    ("is an acknowledgement", _ACKNOWLEDGEMENT, "ok noted got sure thanks"),
 )
-_V1_PATTERNS = tuple((reason, re.compile(pattern, re.IGNORECASE)) for reason, pattern in _REASONS)
+_V1_PATTERNS: tuple[tuple[str, Sought], ...] = tuple(
+    (reason, sought(pattern, clues)) for reason, pattern, clues in _REASONS
+)
 
 
 def is_interaction_scoped(content: str, profile: Profile = Profile.V1) -> bool:
@@ -52,7 +61,8 @@ def is_interaction_scoped(content: str, profile: Profile = Profile.V1) -> bool:
 def interaction_reason(content: str) -> str | None:
     """Why a statement is not kept beyond this conversation, in words for the person who made it; None when it is."""
     text = fold_apostrophes(content[:SCAN_LIMIT])
+    lowered = text.lower()
     for reason, pattern in _V1_PATTERNS:
-        if pattern.search(text):
+        if pattern.is_in(text, lowered):
             return f"about this conversation: {reason}"
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from json.encoder import encode_basestring_ascii as quoted
 from typing import Any
 
 from pydantic import ValidationError
@@ -21,6 +22,7 @@ class TurnLedger:
 
     def __init__(self, recorded: object = None) -> None:
         self._results: dict[str, str] = {}
+        self._members: dict[str, str] = {}
         if isinstance(recorded, dict):
             self._results = {turn_id: text for turn_id, result in recorded.items() if (text := _as_text(result))}
 
@@ -39,9 +41,12 @@ class TurnLedger:
 
     def record(self, turn_id: str, result: PostTurnResult) -> None:
         """Keeps a result."""
-        self._results[turn_id] = _written(plain(result))
+        self._results[turn_id] = _written(_telling(plain(result)))
+        self._members.pop(turn_id, None)
         while len(self._results) > LEDGER_SIZE:
-            del self._results[next(iter(self._results))]
+            oldest = next(iter(self._results))
+            del self._results[oldest]
+            self._members.pop(oldest, None)
 
     def forget(self, memory_id: str) -> None:
         """Takes the words of a removed memory out of all results, so that nothing of it is left."""
@@ -49,10 +54,17 @@ class TurnLedger:
         for turn_id, text in self._results.items():
             if about in text:
                 self._results[turn_id] = _without(text, memory_id)
+                self._members.pop(turn_id, None)
 
     def dumped(self) -> dict[str, str]:
         """What a snapshot carries: the results' JSON text by turn id."""
         return dict(self._results)
+
+    def written(self) -> str:
+        """The JSON text of `dumped`. What was written once is not written anew."""
+        for turn_id in self._results.keys() - self._members.keys():
+            self._members[turn_id] = f"{quoted(turn_id)}:{quoted(self._results[turn_id])}"
+        return f"{{{','.join([self._members[turn_id] for turn_id in self._results])}}}"
 
 
 def removal(request_id: str) -> str:
@@ -69,6 +81,12 @@ def _as_text(recorded: object) -> str | None:
 
 def _written(result: dict[str, Any]) -> str:
     return json.dumps(result, separators=(",", ":"))
+
+
+def _telling(result: dict[str, Any]) -> dict[str, Any]:
+    """What of a result is not as in an empty one: most turns teach nothing, and every save carries all their results."""
+    told = {**result, "counts": {name: count for name, count in result["counts"].items() if count}}
+    return {key: value for key, value in told.items() if value not in ([], {})}
 
 
 def _without(text: str, memory_id: str) -> str:

@@ -19,7 +19,7 @@ from .screening import screen_injection
 from .secrecy import REDACTED, has_secret
 from .statements import LONGEST_CONTENT, Statement
 from .store import TIERS, MemoryStore
-from .tensions import TensionBook, impact_of, new_tension, question_between
+from .tensions import MOST_OPEN, TensionBook, impact_of, new_tension, question_between
 from .text import clip, without_lone_surrogates
 from .wire import MemoryTier
 
@@ -47,6 +47,8 @@ class Lesson:
     met: dict[str, None] = field(default_factory=dict)
     """Ids of the rows that hold what was said so far, whether they are new or were held before."""
     new_tensions: int = 0
+    unraised: int = 0
+    """Contradictions for which there was no room."""
     _made: int = 0
 
     def examine(self, statement: Statement) -> tuple[str, str | None, str | None]:
@@ -142,6 +144,9 @@ class Lesson:
 
     def record_tension(self, record: Record, row: Record, resolved_by: str | None) -> None:
         """Keeps the contradiction between a held row and a new one, as open unless somebody has resolved it."""
+        if resolved_by is None and not self.tensions.has_room(record.content, row.content):
+            self.unraised += 1
+            return
         scores = [
             self.self_model.domains[name].reliability_score for name in row.domains if name in self.self_model.domains
         ]
@@ -191,6 +196,8 @@ class Lesson:
     def finish(self) -> PostTurnResult:
         """The result with its counts, each memory as it stands now."""
         result = self.result
+        if self.unraised:
+            result.errors.append(f"{self.unraised} contradictions were not raised: {MOST_OPEN} are open")
         result.stored = [memory_of(row) for memory in result.stored if (row := self.store.get(memory.id))]
         result.merged_into = [memory_of(row) for memory in result.merged_into if (row := self.store.get(memory.id))]
         result.counts.stored = len(result.stored)

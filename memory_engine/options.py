@@ -28,6 +28,7 @@ class CognitiveMemoryOptions:
         max_l2_items: How many warm memories there may be; the rest is archived. None is no bound.
         max_total_tokens: Ceiling on all that goes into one prompt, headings included.
         max_index_items: How many index lines a plan may have; None leaves it to the budget.
+        index_all_tiers: Whether the index goes on behind the hot memories with those of the other tiers, last used first.
         initial_self_model: What is known about reliability before the first turn.
         auto_extract_memories: Whether turns teach.
         learn_mixed_turns: Whether the statements of a message that also asks are learned.
@@ -52,6 +53,7 @@ class CognitiveMemoryOptions:
     max_l2_items: int | None = None
     max_total_tokens: int = 2000
     max_index_items: int | None = None
+    index_all_tiers: bool = False
     initial_self_model: ProprioceptiveSelfModel | None = None
     auto_extract_memories: bool = True
     learn_mixed_turns: bool = True

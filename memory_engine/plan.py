@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
 
 from .estimate import estimate_tokens, quarters
 from .gate import CAUTION, matched_correction
@@ -22,7 +24,7 @@ from .self_model import percent, weak_domains
 from .spend import Line, Purse, spend
 from .store import MemoryStore
 from .tensions import TensionBook
-from .wire import MemoryInclusionReason, MemoryTier
+from .wire import MemoryInclusionReason, MemoryTier, TensionImpact
 
 MOST_TRIGGERED = 12
 """At most so many bodies are included because the message names them."""
@@ -110,7 +112,7 @@ def _lines(
             line = _body_line(record)
             printed.add(line.text)
             yield line
-    yield from _index_lines(inputs.store, seen, printed, inputs.options.max_index_items)
+    yield from _index_lines(_indexed(inputs), seen, printed, inputs.options.max_index_items)
 
 
 def _guardrail_line(self_model: ProprioceptiveSelfModel) -> Callable[[str], Line]:
@@ -129,10 +131,16 @@ def _guardrail_line(self_model: ProprioceptiveSelfModel) -> Callable[[str], Line
 
 
 def _tension_line(tension: KnowledgeTension) -> Line:
-    first, second = (render_safe(claim.statement, 300) for claim in (tension.claim_a, tension.claim_b))
-    question = render_safe(tension.actionable_question, 300)
-    text = f'- [{tension.impact.upper()}] "{first}" conflicts with "{second}". Ask: {question}'
-    return _l0_line(tension.id, "tension", CONTRADICTIONS, f"{first} vs {second} — {question}", text)
+    claims = tension.claim_a.statement, tension.claim_b.statement
+    return _line_between(tension.id, tension.impact, *claims, tension.actionable_question)
+
+
+# Open contradictions stand in every plan until somebody decides, and each is read again and again before that.
+@lru_cache(maxsize=2048)
+def _line_between(tension_id: str, impact: TensionImpact, claim_a: str, claim_b: str, asked: str) -> Line:
+    first, second, question = render_safe(claim_a, 300), render_safe(claim_b, 300), render_safe(asked, 300)
+    text = f'- [{impact.upper()}] "{first}" conflicts with "{second}". Ask: {question}'
+    return _l0_line(tension_id, "tension", CONTRADICTIONS, f"{first} vs {second} — {question}", text)
 
 
 def _l0_line(line_id: str, reason: MemoryInclusionReason, section: str, body: str, text: str) -> Line:
@@ -169,12 +177,20 @@ def _body_line(record: Record) -> Line:
     return Line(entry, MEMORY_INDEX, text, quarters(text) + 1, is_l0=record.tier == "L0")
 
 
-def _index_lines(store: MemoryStore, seen: set[str], printed: set[str], most: int | None) -> Iterator[Line]:
-    hot = store.tier("L1")
+def _indexed(inputs: PlanInputs) -> Iterator[Record]:
+    """What the index may name: the hot memories, then the others if it is to have them, those used last first."""
+    store = inputs.store
+    orders = (store.hot, store.cold) if inputs.options.index_all_tiers else (store.hot,)
+    for memory_id in chain.from_iterable(orders):
+        record = store.get(memory_id)
+        if record is not None and record.is_injectable:
+            yield record
+
+
+def _index_lines(records: Iterable[Record], seen: set[str], printed: set[str], most: int | None) -> Iterator[Line]:
     count = 0
-    for memory_id in store.hot:
-        record = hot[memory_id]
-        if memory_id in seen or record.quarantined or record.superseded_by is not None:
+    for record in records:
+        if record.id in seen:
             continue
         if most is not None and count >= most:
             return
@@ -186,10 +202,10 @@ def _index_lines(store: MemoryStore, seen: set[str], printed: set[str], most: in
 
 
 def _index_line(record: Record) -> Line:
-    """The index line of a hot memory, kept on its row until the row says something else."""
+    """The index line of a memory, kept on its row until the row says something else."""
     gist, suffix = render_safe(gist_text(record.content, record.gist)), _suffix(record)
     text = f"- {gist}{suffix}"
-    entry = _entry(record.id, "L1", "index", gist, None, estimate_tokens(gist + suffix))
+    entry = _entry(record.id, record.tier, "index", gist, None, estimate_tokens(gist + suffix))
     record.line = Line(entry, MEMORY_INDEX, text, quarters(text) + 1)
     return record.line
 

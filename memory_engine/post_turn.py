@@ -26,7 +26,8 @@ from .text import without_lone_surrogates
 from .turns import Turn, hear, learn_turn, new_lesson, statements_of, take_in
 
 _LONGEST_ASKED = 24_000
-_MOST_ITEMS = 24
+MOST_ITEMS = 24
+"""How many statements a reconciler is asked about at once."""
 
 
 class PostTurn:
@@ -124,7 +125,7 @@ class PostTurn:
     def _ask_reconcile(self) -> Ask | None:
         statements, _ = statements_of(self._heard, self._options, self._answers.extract)
         lesson = new_lesson(self._state(), self._options, self._heard.turn)
-        items = open_items(lesson, statements)[:_MOST_ITEMS]
+        items = open_items(lesson, statements)[:MOST_ITEMS]
         return Reconcile(input=ReconcileInput(items=items)) if items else None
 
     def _ask_arbitrate(self) -> Ask | None:

@@ -1,9 +1,9 @@
-"""The hot memories from the most to the least recently used, kept sorted while they change."""
+"""Memories from the most to the least recently used, kept sorted while they change."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from .records import Record
 
@@ -15,8 +15,8 @@ class RecencyOrder:
 
     __slots__ = ("_keys",)
 
-    def __init__(self) -> None:
-        self._keys: list[_Key] = []
+    def __init__(self, records: Iterable[Record] = ()) -> None:
+        self._keys: list[_Key] = sorted(map(_key, records))
 
     def __len__(self) -> int:
         return len(self._keys)

@@ -105,7 +105,7 @@ def memory_of(record: Record) -> Memory:
 
 def memory_of_item(item: MemoryItem) -> Memory:
     """An item as the service shows it."""
-    return Memory(
+    return Memory.model_construct(
         id=item.id,
         content=item.content,
         gist=item.gist,

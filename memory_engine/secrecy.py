@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+from .sought import sought
 from .text import vocabulary
 
 REDACTED = "[redacted]"
 
-_KEY_SHAPES = re.compile(
+_KEY_SHAPES = sought(
     r"\b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]{1,12}[-_]){0,3}[A-Za-z0-9]{12,}"
     r"|\b(?:gh[pousr]|github_pat|glpat|xox[abprs]|npm|hf|pypi)[-_][A-Za-z0-9_-]{10,}"
     r"|\b(?:AKIA|ASIA)[0-9A-Z]{12,}\b|\bAIza[0-9A-Za-z_-]{20,}|\beyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_.-]{4,}"
@@ -16,7 +17,7 @@ _KEY_SHAPES = re.compile(
     r"|\b(?:bearer|basic)\s+(?=[A-Za-z0-9._~+/-]{0,200}\d)[A-Za-z0-9._~+/-]{12,200}"
     r"|\b[a-z][a-z0-9+.-]{1,20}://[^\s/@:]{1,100}:[^\s/@]{1,200}@"
     r"|[?&](?:token|key|api_?key|sig|signature|password|secret|access_token)=[^&\s]{6,}",
-    re.IGNORECASE,
+    "sk- sk_ pk- pk_ rk- rk_ gh github_pat glpat xox npm hf pypi akia asia aiza eyj -----begin bearer basic :// ? &",
 )
 # Whatever follows "password is" is one. A key or a token is also a notion ("the token is a JWT"), so it must look made up.
 _SPOKEN = (
@@ -27,10 +28,10 @@ _GENERATED = (
     r"(?:secret|api|access|private)[\s_-]?key|authorization|credentials?"
     r"|(?:access|auth|api|bearer|refresh|secret)?[\s_-]?token"
 )
-_ASSIGNED = re.compile(
+_ASSIGNED = sought(
     rf"(?<![A-Za-z])(?:(?P<generated>{_GENERATED})|{_SPOKEN})(?!s\b)[\w)'\"]{{0,12}}\s{{0,3}}"
     r"(?:(?:is|are|was|=|:|是|は|为|為)\s{0,3}){1,2}[\"'`]?(?P<value>[^\s\"'`,;]{3,200})",
-    re.IGNORECASE,
+    "pass pwd secret pin key authorization credential token",
 )
 _MADE_UP = re.compile(r"\d|^\S{16,}$")
 _IN_CODE = re.compile(
@@ -46,7 +47,10 @@ _NO_SECRET = vocabulary(
 
 def has_secret(statement: str) -> bool:
     """Whether a statement holds the value of a credential. Talking about keys and passwords is no secret."""
-    return bool(_KEY_SHAPES.search(statement)) or any(map(_is_secret, _ASSIGNED.finditer(statement)))
+    lowered = statement.lower()
+    if _KEY_SHAPES.is_in(statement, lowered):
+        return True
+    return _ASSIGNED.may_be_in(statement, lowered) and any(map(_is_secret, _ASSIGNED.pattern.finditer(statement)))
 
 
 def _is_secret(assigned: re.Match[str]) -> bool:

@@ -102,9 +102,7 @@ def dump_snapshot(snapshot: CognitiveMemoryStateSnapshot) -> bytes:
         SnapshotVersionError: a newer program made the snapshot; writing it would lose what that program knows.
         SnapshotCorruptError: a number is not finite.
     """
-    version = schema_version(snapshot)
-    if version > SCHEMA_VERSION:
-        raise SnapshotVersionError(f"schema version {version} is newer than {SCHEMA_VERSION}, it can only be read")
+    must_be_writable(snapshot.ext)
     lists = {name: items_in(getattr(snapshot, name)).texts() for name in _LISTS}
     try:
         members = plain(snapshot.model_copy(update=dict.fromkeys(_LISTS)))
@@ -118,7 +116,18 @@ def dump_snapshot(snapshot: CognitiveMemoryStateSnapshot) -> bytes:
 
 def schema_version(snapshot: CognitiveMemoryStateSnapshot) -> int:
     """The version a snapshot was written with; 0 for one of the original TypeScript package."""
-    version = (snapshot.ext or {}).get("schemaVersion", 0)
+    return _version_in(snapshot.ext)
+
+
+def must_be_writable(ext: dict[str, Any] | None) -> None:
+    """Raises `SnapshotVersionError` for what a newer program wrote; writing it would lose what that program knows."""
+    version = _version_in(ext)
+    if version > SCHEMA_VERSION:
+        raise SnapshotVersionError(f"schema version {version} is newer than {SCHEMA_VERSION}, it can only be read")
+
+
+def _version_in(ext: dict[str, Any] | None) -> int:
+    version = (ext or {}).get("schemaVersion", 0)
     return math.floor(version) if isinstance(version, int | float) else 0
 
 

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import copy
+import json
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from json.encoder import encode_basestring_ascii as quoted
+from operator import attrgetter
 from typing import Any
 
+from .errors import SnapshotCorruptError
 from .items import Items, items_in
 from .knowledge import ProprioceptiveSelfModel
 from .ledger import TurnLedger
 from .migrations import SCHEMA_VERSION
-from .snapshot import ActiveState, CognitiveMemoryStateSnapshot, MemoryStats
+from .records import Record
+from .rows import encoded
+from .snapshot import ActiveState, CognitiveMemoryStateSnapshot, MemoryStats, must_be_writable
 from .store import MemoryStore
-from .tensions import TensionBook
-from .wire import MemoryTier
+from .tensions import TensionBook, copy_of
+from .wire import MemoryTier, plain
 
 _LIST_TIERS: tuple[MemoryTier, ...] = ("L1", "L2", "L3")
 
@@ -84,25 +91,71 @@ def loaded(snapshot: CognitiveMemoryStateSnapshot) -> tuple[State, LoadReport]:
     return state, LoadReport(tuple(problems))
 
 
+def written(state: State) -> bytes:
+    """The bytes that `dump_snapshot` makes of `dumped`, without the copies: a store asks for them at every turn.
+
+    Raises:
+        SnapshotVersionError: a newer program made it.
+        SnapshotCorruptError: a number is not finite.
+    """
+    must_be_writable(state.ext)
+    # Rows, tensions and recorded results keep their text from one save to the next; the rest is small.
+    lists = {name: f"[{','.join(map(encoded, rows))}]" for name, rows in _listed(state).items()}
+    try:
+        active = {
+            "tensions": f"[{','.join(state.tensions.texts())}]",
+            "selfModel": _json(state.self_model),
+            "activeTaskTrace": _json(state.active_task_trace),
+            **_members(state.unknown_l0),
+        }
+        ext = {"schemaVersion": str(SCHEMA_VERSION), **_members({key: state.ext[key] for key in sorted(state.ext)})}
+        if len(state.ledger):
+            ext["turnLedger"] = state.ledger.written()
+        rest = {"stats": _json(state.stats), "ext": _object(ext), **_members(state.unknown)}
+    except ValueError as error:
+        raise SnapshotCorruptError(f"cannot be written as JSON: {error}") from error
+    return _object({"l0": _object(active), **lists, **rest}).encode("ascii")
+
+
+def _listed(state: State) -> dict[str, Collection[Record]]:
+    hot = [*state.store.tier("L0").values(), *state.store.tier("L1").values()]
+    hot.sort(key=_placed)
+    return {"l1": hot, "l2": state.store.tier("L2").values(), "l3": state.store.tier("L3").values()}
+
+
+_placed = attrgetter("placed")
+
+
+def _members(values: dict[str, Any]) -> dict[str, str]:
+    return {key: _json(value) for key, value in values.items()}
+
+
+def _json(value: Any) -> str:
+    return json.dumps(plain(value), allow_nan=False, separators=(",", ":"))
+
+
+def _object(members: dict[str, str]) -> str:
+    return f"{{{','.join([f'{quoted(key)}:{text}' for key, text in members.items()])}}}"
+
+
 def dumped(state: State) -> CognitiveMemoryStateSnapshot:
     """A snapshot of its own, sharing nothing with the state."""
-    hot = [*state.store.tier("L0").values(), *state.store.tier("L1").values()]
-    hot.sort(key=lambda record: record.placed)
+    listed = _listed(state)
     # Sorted, so that a state which was saved in between is written with the same bytes as one that was not.
     ext = {"schemaVersion": SCHEMA_VERSION, **{key: copy.deepcopy(state.ext[key]) for key in sorted(state.ext)}}
     if len(state.ledger):
         ext["turnLedger"] = state.ledger.dumped()
     active = ActiveState.model_construct(
-        tensions=[tension.model_copy(deep=True) for tension in state.tensions.by_id.values()],
+        tensions=[copy_of(tension) for tension in state.tensions.by_id.values()],
         self_model=state.self_model.model_copy(deep=True),
         active_task_trace=state.active_task_trace,
         **copy.deepcopy(state.unknown_l0),
     )
     return CognitiveMemoryStateSnapshot.model_construct(
         l0=active,
-        l1=Items.of_rows(hot),
-        l2=Items.of_rows(state.store.tier("L2").values()),
-        l3=Items.of_rows(state.store.tier("L3").values()),
+        l1=Items.of_rows(listed["l1"]),
+        l2=Items.of_rows(listed["l2"]),
+        l3=Items.of_rows(listed["l3"]),
         stats=state.stats.model_copy(deep=True),
         ext=ext,
         **copy.deepcopy(state.unknown),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from threading import Lock
 
 from .collector import collector_paused
@@ -14,6 +15,8 @@ from .wire import MemoryTier
 
 TIERS: tuple[MemoryTier, ...] = ("L0", "L1", "L2", "L3")
 """From the hottest to the coldest."""
+
+_COLD: tuple[MemoryTier, ...] = ("L2", "L3")
 
 
 class MemoryStore:
@@ -28,6 +31,7 @@ class MemoryStore:
         self._unindexed: list[Record] = []
         self._indexing = Lock()
         self.hot = RecencyOrder()
+        self._cold: RecencyOrder | None = None
         self.latest = 0
         """The newest time seen on any row, in milliseconds."""
 
@@ -49,6 +53,14 @@ class MemoryStore:
                     self._unindexed = []
         return self._index
 
+    @property
+    def cold(self) -> RecencyOrder:
+        """The order of use of the colder memories that a plan may print; sorted when it is first asked for."""
+        if self._cold is None:
+            rows = (record for tier in _COLD for record in self._tiers[tier].values())
+            self._cold = RecencyOrder(record for record in rows if record.is_injectable)
+        return self._cold
+
     def get(self, memory_id: str) -> Record | None:
         """The row of an id, from whichever tier holds it."""
         tier = self._tier_of.get(memory_id)
@@ -60,8 +72,7 @@ class MemoryStore:
 
     def all_rows(self) -> Iterator[Record]:
         """Every row, hottest tier first."""
-        for tier in TIERS:
-            yield from self._tiers[tier].values()
+        return chain.from_iterable(self._tiers[tier].values() for tier in TIERS)
 
     def quarters(self, tier: MemoryTier) -> int:
         """What the texts of a tier cost, in quarter tokens."""
@@ -100,20 +111,18 @@ class MemoryStore:
         """Changes the tier of a row; the row comes last there."""
         self._unplace(record)
         record.tier = tier
-        record.encoded = None
+        record.line = record.encoded = None
         self._place(record)
 
     def touch(self, record: Record, now: int) -> None:
         """Counts one use of a row at `now`. A clock that runs back does not make a row older."""
         used_at = max(now, record.last_accessed_at)
-        if record.tier == "L1":
-            self.hot.remove(record)
+        self._leave_order(record)
         record.last_accessed_at = used_at
         record.access_count += 1
         record.encoded = None
         self.latest = max(self.latest, used_at)
-        if record.tier == "L1":
-            self.hot.add(record)
+        self._enter_order(record)
 
     def rewrite(self, record: Record, content: str, bookmark: str, gist: str | None, domains: tuple[str, ...]) -> None:
         """Changes what a row says; when it was made and how often it was used stay."""
@@ -133,6 +142,7 @@ class MemoryStore:
 
     def supersede(self, record: Record, by: str) -> None:
         """Retires a row to the archive with a link to the one that took its place."""
+        self._leave_order(record)
         record.superseded_by = by
         record.encoded = None
         self.index.hide(record.id, True)
@@ -159,12 +169,22 @@ class MemoryStore:
         self._tier_of[record.id] = record.tier
         self._quarters[record.tier] += quarters(record.content)
         self.latest = max(self.latest, record.last_accessed_at, record.created_at)
+        self._enter_order(record)
+
+    def _enter_order(self, record: Record) -> None:
         if record.tier == "L1":
             self.hot.add(record)
+        elif self._cold is not None and record.tier in _COLD and record.is_injectable:
+            self._cold.add(record)
 
-    def _unplace(self, record: Record) -> None:
+    def _leave_order(self, record: Record) -> None:
         if record.tier == "L1":
             self.hot.remove(record)
+        elif self._cold is not None:
+            self._cold.remove(record)
+
+    def _unplace(self, record: Record) -> None:
+        self._leave_order(record)
         self._quarters[record.tier] -= quarters(record.content)
         del self._tiers[record.tier][record.id]
         del self._tier_of[record.id]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from functools import lru_cache
 from hashlib import sha256
 
 from .knowledge import Claim, KnowledgeTension, Resolution
@@ -12,12 +14,16 @@ from .wire import TensionImpact, plain
 MOST_SETTLED = 2_000
 """Of resolved tensions without a pattern to reuse at most so many are kept, the newest."""
 
+MOST_OPEN = 5_000
+"""Statements raise no further contradictions while so many are open: nobody could decide them."""
+
 _IMPACT_ORDER = {"critical": 0, "medium": 1, "low": 2}
 
 
+@lru_cache(maxsize=1024)
 def tension_key(claim_a: str, claim_b: str) -> str:
     """24 hex digits for a pair of claims in either order."""
-    first, second = sorted((normalise(claim_a), normalise(claim_b)))
+    first, second = sorted((_normalised(claim_a), _normalised(claim_b)))
     return sha256(f"{first}\0{second}".encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
@@ -41,20 +47,23 @@ class TensionBook:
 
     def __init__(self, tensions: list[KnowledgeTension] | None = None) -> None:
         self.by_id: dict[str, KnowledgeTension] = {}
+        """For reading only: their JSON is kept."""
         self._id_of_key: dict[str, str] = {}
         # Plans ask for these at every turn, while those that are resolved grow with the years.
         self._active: dict[str, KnowledgeTension] = {}
         self._settled: dict[str, None] = {}
+        self._texts: dict[str, str] = {}
         for tension in tensions or []:
-            self._put(tension.model_copy(deep=True))
+            self._put(copy_of(tension))
 
     def add(self, tension: KnowledgeTension) -> bool:
         """Takes a copy. True if it is new; the same pair of claims refreshes an active tension or reopens a resolved one."""
         known = self.by_id.get(self._id_of_key.get(_key(tension), ""))
         if known is None:
-            self._put(tension.model_copy(deep=True))
+            self._put(copy_of(tension))
             return True
         _refresh(known, tension)
+        self._texts.pop(known.id, None)
         if known.status == "resolved" and tension.status == "active":
             _reopen(known)
             self._file(known)
@@ -83,6 +92,22 @@ class TensionBook:
             self._active.values(), key=lambda tension: (_IMPACT_ORDER[tension.impact], -_newest(tension), tension.id)
         )
 
+    @property
+    def active_count(self) -> int:
+        """How many are undecided."""
+        return len(self._active)
+
+    def has_room(self, claim_a: str, claim_b: str) -> bool:
+        """Whether a contradiction between two claims may be raised: it is known, or few enough are open."""
+        return len(self._active) < MOST_OPEN or tension_key(claim_a, claim_b) in self._id_of_key
+
+    def texts(self) -> list[str]:
+        """The canonical JSON of each tension, in the order in which they were raised. Raises ValueError for NaN."""
+        for tension_id, tension in self.by_id.items():
+            if tension_id not in self._texts:
+                self._texts[tension_id] = json.dumps(plain(tension), allow_nan=False, separators=(",", ":"))
+        return [self._texts[tension_id] for tension_id in self.by_id]
+
     def _put(self, tension: KnowledgeTension) -> None:
         self.by_id[tension.id] = tension
         self._id_of_key[_key(tension)] = tension.id
@@ -91,6 +116,7 @@ class TensionBook:
     def _file(self, tension: KnowledgeTension) -> None:
         self._active.pop(tension.id, None)
         self._settled.pop(tension.id, None)
+        self._texts.pop(tension.id, None)
         if tension.status == "active":
             self._active[tension.id] = tension
         elif tension.status == "resolved" and not (tension.resolution and tension.resolution.pattern):
@@ -101,8 +127,8 @@ class TensionBook:
     def _drop(self, tension_id: str) -> None:
         tension = self.by_id.pop(tension_id)
         self._id_of_key.pop(_key(tension), None)
-        self._active.pop(tension_id, None)
-        self._settled.pop(tension_id, None)
+        for filed in (self._active, self._settled, self._texts):
+            filed.pop(tension_id, None)
 
 
 def question_between(first: str, second: str) -> str:
@@ -117,6 +143,21 @@ def impact_of(scores: list[float], is_identifying: bool) -> TensionImpact:
 
 def _key(tension: KnowledgeTension) -> str:
     return tension_key(tension.claim_a.statement, tension.claim_b.statement)
+
+
+@lru_cache(maxsize=1024)
+def _normalised(claim: str) -> str:
+    # A new statement may contradict many held ones, and each pair has a key of its own.
+    return normalise(claim)
+
+
+def copy_of(tension: KnowledgeTension) -> KnowledgeTension:
+    """A tension that shares nothing that can change."""
+    parts = (tension.claim_a, tension.claim_b, tension.resolution)
+    if tension.model_extra or any(part is not None and part.model_extra for part in parts):
+        return tension.model_copy(deep=True)
+    first, second, resolution = (None if part is None else part.model_copy() for part in parts)
+    return tension.model_copy(update={"claim_a": first, "claim_b": second, "resolution": resolution})
 
 
 def _newest(tension: KnowledgeTension) -> int:

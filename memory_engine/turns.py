@@ -6,19 +6,20 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
+from .adjudication import open_items
 from .arbiter import evaluate_turn
-from .asks import Extracted, PostTurnAnswers
+from .asks import Extracted, PostTurnAnswers, Reconciled
 from .budgets import enforce_budgets
 from .claims import raise_tensions
 from .decisions import apply_evaluation, unknown_ids
-from .evaluation import ArbiterEvaluationResult, DetectedTension
+from .evaluation import ArbiterEvaluationResult, DetectedTension, ReconcileItem
 from .extraction import Reading, read_message
 from .gate import run_fast_gate
 from .learning import learn
 from .lesson import Lesson
 from .options import CognitiveMemoryOptions
 from .reports import PostTurnResult
-from .rulings import rulings_by_candidate
+from .rulings import Ruling, rulings_by_candidate
 from .self_model import activate, domain_key
 from .state import State
 from .statements import LONGEST_CONTENT, Statement, model_statements, rule_statements
@@ -98,10 +99,7 @@ def take_in(state: State, options: CognitiveMemoryOptions, heard: Heard, answers
     statements, refused = statements_of(heard, options, answers.extract)
     for content, reason in refused:
         lesson.reject(content, reason)
-    rulings, problems = rulings_by_candidate(answers.reconcile) if answers.reconcile else ({}, [])
-    if answers.reconcile is not None:
-        problems = [*answers.reconcile.problems, *problems]
-    lesson.result.errors += [f"reconcile: {problem}" for problem in problems]
+    rulings = _rulings(lesson, answers.reconcile)
     for statement in statements:
         learn(lesson, statement, rulings.get(normalise(statement.content)))
     if heard.skipped or not lesson.result.facts:
@@ -155,13 +153,32 @@ def remember(
     request_id: str | None,
     now: int,
     session_id: str | None,
+    reconciled: Reconciled | None = None,
 ) -> PostTurnResult:
     """Takes in (text, domains) pairs that a caller vouches for."""
     lesson = _lesson(state, options, request_id or f"@{now}", now, LONGEST_REMEMBERED)
+    rulings = _rulings(lesson, reconciled)
     for content, domains in statements:
-        learn(lesson, Statement(content, tuple(domains), tier, "api", None, session_id))
+        learn(
+            lesson, Statement(content, tuple(domains), tier, "api", None, session_id), rulings.get(normalise(content))
+        )
     enforce_budgets(state.store, options, lesson.fresh)
     return _finish(state, lesson, request_id)
+
+
+def doubtful(state: State, options: CognitiveMemoryOptions, contents: Iterable[str], now: int) -> list[ReconcileItem]:
+    """Which of these statements rules alone cannot judge, with the held ones they resemble. Changes nothing."""
+    lesson = _lesson(state, options, "", now, LONGEST_REMEMBERED)
+    return open_items(lesson, [Statement(content, (), "L1", "api") for content in contents])
+
+
+def _rulings(lesson: Lesson, reconciled: Reconciled | None) -> dict[str, Ruling]:
+    """The rulings by normalised statement; what was wrong with the verdicts is noted."""
+    if reconciled is None:
+        return {}
+    rulings, problems = rulings_by_candidate(reconciled)
+    lesson.result.errors += [f"reconcile: {problem}" for problem in (*reconciled.problems, *problems)]
+    return rulings
 
 
 def remember_strategy(

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
+from .asks import Reconcile
 from .candidates import recall_similar
+from .evaluation import ReconcileInput
 from .injection import MemoryInjectionReport
 from .knowledge import KnowledgeTension, ProprioceptiveSelfModel, TrajectoryPrediction
 from .ledger import removal
 from .moments import Instant, milliseconds
 from .options import CognitiveMemoryOptions
+from .overview import newest, totals
 from .plan import PlanInputs, plan_injection
+from .post_turn import MOST_ITEMS
 from .records import MemoryItem, SearchHit, item_of
+from .reports import Memory, memory_of
 from .search import DEFAULT_LIMIT, search
+from .service_types import MemoryTotals
 from .snapshot import CognitiveMemoryStateSnapshot, MemoryStats
-from .state import State, dumped
+from .state import State, dumped, written
+from .tensions import copy_of
 from .text import SCAN_LIMIT
 from .trajectory import pending_prediction
+from .turns import doubtful
 from .vectors import Vectors, embedded
-from .wire import MemoryTier
+from .wire import MemoryTier, TensionStatus
 
 
 class MemoryView:
@@ -38,6 +47,7 @@ class MemoryView:
         force_full: Iterable[str] = (),
         max_tokens: int | None = None,
         visible_text: str | None = None,
+        max_index_items: int | None = None,
     ) -> MemoryInjectionReport:
         """What to put into the prompt that answers `user_message`, and why each line is there.
 
@@ -46,8 +56,12 @@ class MemoryView:
             force_full: Ids whose body is wanted anyway; unknown ones are ignored.
             max_tokens: Ceiling on the block, in place of the option's.
             visible_text: What the model sees already; its identifiers trigger nothing.
+            max_index_items: How many index lines there may be, in place of the option's.
         """
-        inputs = PlanInputs(self._state.store, self._state.tensions, self._state.self_model, self.options)
+        options = self.options
+        if max_index_items is not None:
+            options = replace(options, max_index_items=max_index_items)
+        inputs = PlanInputs(self._state.store, self._state.tensions, self._state.self_model, options)
         return plan_injection(inputs, user_message, force_full, max_tokens, visible_text)
 
     def get_prompt_context(self, current_user_message: str | None = None) -> str:
@@ -101,6 +115,14 @@ class MemoryView:
         """Copies of at most eight memories that a statement should be compared with, nearest first."""
         return [item_of(record) for record in recall_similar(self._state.store, content)]
 
+    def reconcile_ask(self, contents: Iterable[str], *, now: Instant | None = None) -> Reconcile | None:
+        """What a model should be asked about statements before they are remembered; None if rules know it all.
+
+        At most 24 statements are shown to it; those beyond are left to the rules.
+        """
+        items = doubtful(self._state, self.options, contents, self._moment(now))[:MOST_ITEMS]
+        return Reconcile(input=ReconcileInput(items=items)) if items else None
+
     def get_memory(self, memory_id: str) -> MemoryItem | None:
         """A copy of one memory, superseded ones included."""
         record = self._state.store.get(memory_id)
@@ -116,9 +138,25 @@ class MemoryView:
         rows = store.all_rows() if tier is None else store.tier(tier).values()
         return [item_of(record) for record in rows]
 
-    def tensions(self) -> list[KnowledgeTension]:
-        """Copies of all tensions, resolved ones included, in the order in which they were raised."""
-        return [tension.model_copy(deep=True) for tension in self._state.tensions.by_id.values()]
+    def newest(self, tier: MemoryTier | None = None, offset: int = 0, limit: int = 100) -> list[Memory]:
+        """The memories stored last, of all tiers or of one, the newest first; `offset` of them left out."""
+        store = self._state.store
+        rows = list(store.all_rows()) if tier is None else store.tier(tier).values()
+        return [memory_of(record) for record in newest(rows, offset, limit)]
+
+    def totals(self) -> MemoryTotals:
+        """How many memories there are, by tier, from how many sessions, and from when."""
+        return totals(self._state.store)
+
+    def tensions(self, status: TensionStatus | None = None) -> list[KnowledgeTension]:
+        """Copies of all tensions, or those of one status, in the order in which they were raised."""
+        held = self._state.tensions.by_id.values()
+        return [copy_of(tension) for tension in held if status is None or tension.status == status]
+
+    @property
+    def active_tension_count(self) -> int:
+        """How many contradictions nobody has decided yet."""
+        return self._state.tensions.active_count
 
     @property
     def self_model(self) -> ProprioceptiveSelfModel:
@@ -141,6 +179,10 @@ class MemoryView:
     def get_snapshot(self) -> CognitiveMemoryStateSnapshot:
         """A deep copy of everything."""
         return dumped(self._state)
+
+    def dump(self) -> bytes:
+        """What `dump_snapshot` makes of `get_snapshot`, byte for byte, in a fraction of the time. Raises the same."""
+        return written(self._state)
 
     def _moment(self, now: Instant | None) -> int:
         if now is None:

@@ -1,7 +1,7 @@
 """Keys of the memory service and the limits of their organisations. Blocking; safe to share between threads."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from sqlalchemy import Row, bindparam, insert, select, update
@@ -19,6 +19,7 @@ class Limits:
 
     max_total_tokens: int | None = None
     default_recall_limit: int | None = None
+    max_index_items: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,12 @@ class StoredKey:
 
 
 _BY_PREFIX = (
-    select(api_keys, organizations.c.max_total_tokens, organizations.c.default_recall_limit)
+    select(
+        api_keys,
+        organizations.c.max_total_tokens,
+        organizations.c.default_recall_limit,
+        organizations.c.max_index_items,
+    )
     .select_from(api_keys.outerjoin(organizations, organizations.c.id == api_keys.c.organization_id))
     .where(api_keys.c.prefix == bindparam("sought"))
 )
@@ -96,7 +102,7 @@ class ApiKeyStore:
         """The key of this prefix, whatever its status, and its organisation's limits. Costs one small SELECT."""
         with self._database.read() as connection:
             row = connection.execute(_BY_PREFIX, {"sought": prefix}).one_or_none()
-        return None if row is None else (_key(row), Limits(row.max_total_tokens, row.default_recall_limit))
+        return None if row is None else (_key(row), _limits(row))
 
     def of_organization(self, organization_id: str) -> list[StoredKey]:
         """The newest thousand keys of an organisation, the newest first."""
@@ -124,11 +130,11 @@ class ApiKeyStore:
         """An organisation's own limits."""
         with self._database.read() as connection:
             row = connection.execute(_LIMITS, {"sought": organization_id}).one_or_none()
-        return Limits() if row is None else Limits(row.max_total_tokens, row.default_recall_limit)
+        return Limits() if row is None else _limits(row)
 
     def set_limits(self, organization_id: str, limits: Limits) -> None:
         """Give an organisation limits of its own, in place of all it had."""
-        values = {"max_total_tokens": limits.max_total_tokens, "default_recall_limit": limits.default_recall_limit}
+        values = asdict(limits)
 
         def put(connection: Any) -> None:
             changed = connection.execute(
@@ -138,6 +144,10 @@ class ApiKeyStore:
                 connection.execute(insert(organizations).values(id=organization_id, **values))
 
         self._database.transact(put)
+
+
+def _limits(row: Row[Any]) -> Limits:
+    return Limits(row.max_total_tokens, row.default_recall_limit, row.max_index_items)
 
 
 def _key(row: Row[Any]) -> StoredKey:

@@ -9,12 +9,13 @@ from typing import TypeVar
 from fastapi import Request
 from starlette.responses import Response
 
-from activities.memory_service import Change, Repeatable, Reply
+from activities.memory_service import Change, Refusal, Repeatable, Reply
 from activities.store.records import Scope
 from memory_engine import CognitiveMemory
 from memory_engine import Scope as Right
 from worker.memory_service.answers import stored_answer
 from worker.memory_service.authority import Caller
+from worker.memory_service.clock import now_ms
 from worker.memory_service.errors import forbidden, invalid_request
 from worker.memory_service.service import Service
 
@@ -36,6 +37,20 @@ class Desk:
     async def read(self, look: Callable[[CognitiveMemory], T]) -> T:
         """What `look` sees in the caller's memory, which it must not change or keep."""
         return await self.service.read(self.scope, look)
+
+    async def answered(self) -> Response | None:
+        """The answer of a request that was done before, so that no model is asked about it again.
+
+        Raises:
+            Refusal: its key is another request's, or what stood in the answer was removed.
+        """
+        request = repeatable(self.request)
+        if request is None:
+            return None
+        found = await self.service.blocking(self.service.keeper.answered, self.scope, request, now_ms())
+        if isinstance(found, Refusal):
+            raise found
+        return None if found is None else stored_answer(found)
 
     async def write(self, work: Callable[[CognitiveMemory, int], Reply]) -> Response:
         """Change the caller's memory; the answer is sent when it is stored. Sent again under its key, nothing happens."""

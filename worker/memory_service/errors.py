@@ -107,6 +107,11 @@ def internal() -> ApiError:
     return _error(500, "Internal", "something went wrong here")
 
 
+def model_failure(reason: str) -> ApiError:
+    """502: a model was to be asked, and gave no answer. Nothing was changed."""
+    return _error(502, "ModelFailure", reason)
+
+
 def unavailable(reason: str) -> ApiError:
     """503."""
     return _error(503, "Unavailable", reason, {"Retry-After": "1"})

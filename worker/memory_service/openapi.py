@@ -63,6 +63,8 @@ def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
     if needs_key:
         told |= _WITH_KEY
         operation["security"] = [{"key": []}]
+    if (method, path) == ("post", f"{API}/memories"):
+        told |= {"502": "`reconcile`: the memory model gave no answer, and nothing was stored"}
     if method not in ("get", "head"):
         told |= _WITH_BODY
         _take_idempotency_key(operation)

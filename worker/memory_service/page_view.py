@@ -14,7 +14,7 @@ from worker.memory_service.authority import Caller
 from worker.memory_service.plans import ServedPlan
 from worker.memory_service.routes.keys import key_info
 from worker.memory_service.service import Service
-from worker.memory_service.views import active_tensions, newest_first, weak_in
+from worker.memory_service.views import active_tensions, weak_in
 from worker.memory_service.wire import KeyInfo
 
 MOST_SHOWN = 100
@@ -74,7 +74,7 @@ def _memory(engine: CognitiveMemory, query: str) -> MemoryView:
     if query.strip():
         shown = [(memory_of_item(hit.item), hit.score) for hit in engine.search(query, MOST_SHOWN)]
     else:
-        shown = [(memory_of_item(item), None) for item in newest_first(engine.memories())[:MOST_SHOWN]]
+        shown = [(memory, None) for memory in engine.newest(limit=MOST_SHOWN)]
     return MemoryView(len(engine), shown, active_tensions(engine), weak_in(engine))
 
 

@@ -11,19 +11,33 @@ from dataclasses import dataclass
 
 from pydantic import SecretStr
 
-from worker.settings import load_settings
+from worker.settings import Settings, load_settings
 
 _ENVIRONMENT = re.compile(r"[a-z0-9]{1,16}")
 _SHORTEST_TOKEN = 16
 
 
 @dataclass(frozen=True, slots=True)
+class ModelAccess:
+    """The memory model and where it is reached."""
+
+    name: str
+    api_key: SecretStr | None = None
+    base_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ServiceSettings:
-    """Limits are whole numbers; `rate` is requests a second for each key, `max_body` bytes, the time-outs seconds."""
+    """Limits are whole numbers; `rate` is requests a second for each key, `max_body` bytes, the time-outs seconds.
+
+    `model_seconds` bounds all that one request asks of the model.
+    """
 
     database_url: str
     admin_token: SecretStr | None = None
     environment: str = "dev"
+    model: ModelAccess | None = None
+    model_seconds: int = 30
     max_total_tokens: int = 2000
     max_index_items: int = 60
     default_recall_limit: int = 8
@@ -45,6 +59,7 @@ _NUMBERS = {
     "default_recall_limit": ("DEFAULT_RECALL_LIMIT", 1, 50),
     "rate": ("MEMORY_RATE", 1, 1_000_000),
     "burst": ("MEMORY_BURST", 1, 1_000_000),
+    "model_seconds": ("MEMORY_MODEL_SECONDS", 1, 50),
     "max_body": ("MEMORY_MAX_BODY", 1_000, 50_000_000),
 }
 
@@ -61,11 +76,13 @@ def load_service_settings(environment: Mapping[str, str] = os.environ) -> Servic
         for name, (variable, lowest, highest) in _NUMBERS.items()
         if (number := _number(environment, f"TURNHOLD_{variable}", lowest, highest, problems)) is not None
     }
+    settings = load_settings()
     origins = environment.get("TURNHOLD_MEMORY_CORS_ORIGINS", "").split(",")
     return ServiceSettings(
-        database_url=load_settings().database_url,
+        database_url=settings.database_url,
         admin_token=_admin_token(environment, problems),
         environment=_environment(environment, problems),
+        model=_model(settings, problems),
         cors_origins=tuple(origin.strip() for origin in origins if origin.strip()),
         **numbers,
         problems=tuple(problems),
@@ -83,6 +100,15 @@ def _number(
         return int(given)
     problems.append(f"{variable} is not a whole number from {lowest} to {highest}; the default is used")
     return None
+
+
+def _model(settings: Settings, problems: list[str]) -> ModelAccess | None:
+    if not settings.memory_model:
+        return None
+    if not settings.has_model:
+        problems.append("TURNHOLD_MEMORY_MODEL needs OPENAI_API_KEY or OPENAI_BASE_URL; rules alone are used")
+        return None
+    return ModelAccess(settings.memory_model, settings.openai_api_key, settings.openai_base_url)
 
 
 def _admin_token(environment: Mapping[str, str], problems: list[str]) -> SecretStr | None:

@@ -1,46 +1,40 @@
 """What the engine holds, as the service shows it. Reads only."""
 
-from collections import Counter
 from collections.abc import Iterable
 
 from memory_engine import (
     CognitiveMemory,
     KnowledgeTension,
     LearnCounts,
-    LearnResult,
-    MemoryItem,
     MemoryTier,
-    MemoryTotals,
     PostTurnResult,
     RejectedStatement,
     SelfModel,
     Stats,
     Tension,
+    TensionStatus,
     TensionTotals,
     WeakDomain,
     has_secret,
-    memory_of_item,
     weak_domains,
 )
-from worker.memory_service.wire import MemoryListing, MemoryListingStats
+from worker.memory_service.wire import Learned, MemoryListing, MemoryListingStats
 
 RECENT = 5
-TIERS: tuple[MemoryTier, ...] = ("L0", "L1", "L2", "L3")
+MOST_ERRORS = 20
 _SHOWN_CHARS = 200
 
 
-def listing(engine: CognitiveMemory, tier: str | None, offset: int, limit: int) -> MemoryListing:
+def listing(engine: CognitiveMemory, tier: MemoryTier | None, offset: int, limit: int) -> MemoryListing:
     """Some of the memories, the newest first, and what there is in all."""
-    items = engine.memories()
-    listed = [item for item in items if tier is None or item.tier == tier]
-    totals = totals_of(items)
+    totals = engine.totals()
     return MemoryListing(
-        memories=[memory_of_item(item) for item in newest_first(listed)[offset : offset + limit]],
+        memories=engine.newest(tier, offset, limit),
         stats=MemoryListingStats(
             total=totals.total,
             by_tier=totals.by_tier,
             sessions=totals.sessions,
-            active_tensions=len(active_tensions(engine)),
+            active_tensions=engine.active_tension_count,
             created_at=totals.first_stored_at,
             last_accessed_at=totals.last_accessed_at,
         ),
@@ -49,33 +43,14 @@ def listing(engine: CognitiveMemory, tier: str | None, offset: int, limit: int) 
 
 def stats_of(engine: CognitiveMemory) -> Stats:
     """The overview."""
-    items = engine.memories()
     tensions = active_tensions(engine)
     return Stats(
-        memories=totals_of(items),
+        memories=engine.totals(),
         tensions=TensionTotals(active=len(tensions)),
         weak_domains=weak_in(engine),
-        recent=[memory_of_item(item) for item in newest_first(items)[:RECENT]],
+        recent=engine.newest(limit=RECENT),
         active_tensions=tensions,
     )
-
-
-def totals_of(items: Iterable[MemoryItem]) -> MemoryTotals:
-    """Counts and times; the times are 0 when there is nothing."""
-    items = list(items)
-    counted = Counter(item.tier for item in items)
-    return MemoryTotals(
-        total=len(items),
-        by_tier={tier: counted[tier] for tier in TIERS},
-        sessions=len({item.metadata.source_session_id for item in items} - {None}),
-        first_stored_at=min((item.metadata.created_at for item in items), default=0),
-        last_accessed_at=max((item.metadata.last_accessed_at for item in items), default=0),
-    )
-
-
-def newest_first(items: Iterable[MemoryItem]) -> list[MemoryItem]:
-    """By when they were stored, then by id."""
-    return sorted(items, key=lambda item: (-item.metadata.created_at, item.id))
 
 
 def weak_in(engine: CognitiveMemory) -> list[WeakDomain]:
@@ -99,9 +74,9 @@ def self_model_of(engine: CognitiveMemory) -> SelfModel:
     )
 
 
-def tensions_of(engine: CognitiveMemory, status: str | None = None) -> list[Tension]:
+def tensions_of(engine: CognitiveMemory, status: TensionStatus | None = None) -> list[Tension]:
     """Contradictions, the newest first."""
-    found = [each for each in reversed(engine.tensions()) if status is None or each.status == status]
+    found = engine.tensions(status)[::-1]
     found.sort(key=_newest_claim, reverse=True)
     return [flat(each) for each in found]
 
@@ -126,15 +101,18 @@ def flat(tension: KnowledgeTension) -> Tension:
     )
 
 
-def learned(results: Iterable[PostTurnResult]) -> LearnResult:
+def learned(results: Iterable[PostTurnResult]) -> Learned:
     """What several calls did, as one result."""
-    whole = LearnResult(counts=LearnCounts())
+    whole = Learned(counts=LearnCounts())
+    errors: list[str] = []
     for result in results:
         whole.stored += result.stored
         whole.merged_into += result.merged_into
         whole.rejected += result.rejected
+        errors += result.errors
         for name in type(whole.counts).model_fields:
             setattr(whole.counts, name, getattr(whole.counts, name) + getattr(result.counts, name))
+    whole.errors = list(dict.fromkeys(errors))[:MOST_ERRORS] or None
     return whole
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 from pydantic.alias_generators import to_camel
 
-from memory_engine import Impact, Memory, MemoryTier, Scope, Tension, TensionStatus
+from memory_engine import Impact, LearnResult, Memory, MemoryTier, Scope, Tension, TensionStatus
 from memory_engine.wire import WireModel
 
 MAX_RECALLED = 50
@@ -53,7 +53,7 @@ class RememberItem(Request):
 
 
 class RememberRequest(Request):
-    """Statements that the caller vouches for. `reconcile` is taken and has no effect: rules reconcile always."""
+    """Statements that the caller vouches for. With `reconcile` a model is asked, where there is one, what rules do not know."""
 
     items: Annotated[list[RememberItem], Field(min_length=1, max_length=500)]
     session_id: Identity | None = None
@@ -163,6 +163,13 @@ class OrganizationLimits(Request):
 
     max_total_tokens: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     default_recall_limit: Annotated[int, Field(ge=1, le=MAX_RECALLED)] | None = None
+    max_index_items: Annotated[int, Field(ge=1, le=10_000)] | None = None
+
+
+class Learned(LearnResult):
+    """What learning did. `errors` tell what a model could not say; the rules did without it."""
+
+    errors: list[str] | None = None
 
 
 class MemoryAnswer(WireModel):

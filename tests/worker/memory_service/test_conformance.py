@@ -211,3 +211,15 @@ async def test_listing_pages_through_all(caller: Caller) -> None:
     assert [len(page) for page in pages] == [5, 5, 2]
     assert len({memory["id"] for page in pages for memory in page}) == 12
     assert len((await caller.get("/memories?tier=L2"))["memories"]) == 0
+
+
+async def test_a_block_indexes_all_tiers_and_counts_what_it_showed(caller: Caller) -> None:
+    facts = [
+        {"content": f"The {name} berth has a crane", "tier": tier} for name, tier in (("north", "L3"), ("south", "L1"))
+    ]
+    await caller.post("/memories", {"items": facts})
+    shown = (await caller.post("/context", {}))["entries"]
+    assert [(entry["tier"], entry["reason"]) for entry in shown] == [("L1", "index"), ("L3", "index")]
+    await caller.remember("The east berth has no crane")
+    counted = {each["content"]: each["accessCount"] for each in (await caller.get("/memories"))["memories"]}
+    assert counted["The north berth has a crane"] == 1

@@ -125,10 +125,12 @@ async def test_the_last_use_is_noted(at: Running) -> None:
 async def test_an_organisation_may_have_limits_of_its_own(at: Running) -> None:
     caller = await at.caller()
     await caller.remember(*(f"Worker {number} of the fleet runs in cell {number * 7}" for number in range(40)))
-    path, limits = "/organizations/acme", {"maxTotalTokens": 60, "defaultRecallLimit": 3}
+    path, limits = "/organizations/acme", {"maxTotalTokens": 60, "defaultRecallLimit": 3, "maxIndexItems": 2}
     assert (await at.admin.send("PUT", path, limits)).json() == limits
     assert await at.admin.get(path) == limits
-    assert (await caller.post("/context", {}))["totalTokens"] <= 60
+    shown = await caller.post("/context", {})
+    assert shown["totalTokens"] <= 60
+    assert len(shown["entries"]) <= 2
     assert len((await caller.post("/recall", {"query": "fleet worker"}))["results"]) == 3
     other = await at.caller("other")
     assert (await other.post("/context", {}))["totalTokens"] == 0

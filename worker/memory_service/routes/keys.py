@@ -110,7 +110,7 @@ async def set_limits(_: Admin, service: AtService, organization_id: str, request
     """Give an organisation limits of its own, in place of all it had."""
     if not 1 <= len(organization_id) <= 200:
         raise invalid_request("organizationId: must have 1 to 200 characters")
-    limits = Limits(request.max_total_tokens, request.default_recall_limit)
+    limits = Limits(request.max_total_tokens, request.default_recall_limit, request.max_index_items)
     await service.blocking(service.authority.set_limits, organization_id, limits)
     return answer(encoded(_limits(limits)))
 
@@ -144,5 +144,7 @@ def _organization(caller: Caller, named: str | None) -> str:
 
 def _limits(limits: Limits) -> OrganizationLimits:
     return OrganizationLimits(
-        max_total_tokens=limits.max_total_tokens, default_recall_limit=limits.default_recall_limit
+        max_total_tokens=limits.max_total_tokens,
+        default_recall_limit=limits.default_recall_limit,
+        max_index_items=limits.max_index_items,
     )

@@ -7,8 +7,9 @@ from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
 from activities.memory_service import Reply
-from memory_engine import CognitiveMemory, LearnResult, MemoryTier, interaction_reason, memory_of_item
+from memory_engine import CognitiveMemory, MemoryTier, interaction_reason, memory_of_item
 from worker.memory_service.answers import answer, encoded
+from worker.memory_service.clock import now_ms
 from worker.memory_service.desk import Desk, desk
 from worker.memory_service.errors import invalid_request, not_found
 from worker.memory_service.room import MOST_MEMORIES, need_room
@@ -16,6 +17,7 @@ from worker.memory_service.screening import screen
 from worker.memory_service.views import learned, listing
 from worker.memory_service.wire import (
     EditMemoryRequest,
+    Learned,
     ListMemoriesQuery,
     MemoryAnswer,
     MemoryDeleted,
@@ -37,9 +39,14 @@ async def list_memories(at: Reader, query: Annotated[ListMemoriesQuery, Query()]
     return answer(found)
 
 
-@router.post("", response_model=LearnResult, status_code=201)
+@router.post("", response_model=Learned, status_code=201)
 async def remember(at: Writer, request: RememberRequest) -> Response:
     """State facts outright. Each ends in `stored`, `mergedInto` or `rejected`, with the reason."""
+    reconciled = None
+    if request.reconcile and (learner := at.service.learner) is not None:
+        if (before := await at.answered()) is not None:
+            return before
+        reconciled = await learner.verdicts(at.scope, [item.content for item in request.items], now_ms())
 
     def work(engine: CognitiveMemory, now_ms: int) -> Reply:
         need_room(len(engine), len(request.items), MOST_MEMORIES, "memories")
@@ -49,6 +56,7 @@ async def remember(at: Writer, request: RememberRequest) -> Response:
                 tier=tier,
                 now=now_ms,
                 session_id=request.session_id,
+                reconciled=reconciled,
             )
             for tier, items in groupby(request.items, _tier)
         ]

@@ -32,12 +32,13 @@ def release() -> str:
 @router.get("/health", response_model=Health)
 async def health(request: Request) -> Response:
     """Liveness, the limits of this deployment, and the settings it could not use."""
-    settings = _service(request).settings
+    service = _service(request)
+    settings = service.settings
     told = Health(
         ok=True,
         service=NAME,
         version=release(),
-        extractor="rules-only",
+        extractor="rules-only" if service.learner is None else "rules+model",
         limits=Limits(
             max_total_tokens=settings.max_total_tokens,
             max_index_items=settings.max_index_items,

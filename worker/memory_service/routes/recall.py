@@ -45,10 +45,13 @@ async def recall(at: Reader, request: RecallRequest) -> Response:
 @router.post("/context", response_model=ContextReport)
 async def build_context(at: Reader, request: ContextRequest) -> Response:
     """The block to put before the prompt that answers `userMessage`, and why each line is in it."""
-    most = request.max_tokens or at.caller.limits.max_total_tokens
+    limits = at.caller.limits
+    most = request.max_tokens or limits.max_total_tokens
 
     def look(engine: CognitiveMemory) -> tuple[MemoryInjectionReport, str]:
-        report = engine.plan_injection(request.user_message, request.force_full or (), most)
+        report = engine.plan_injection(
+            request.user_message, request.force_full or (), most, max_index_items=limits.max_index_items
+        )
         return report, encoded(report)
 
     report, told = await at.read(look)

@@ -14,6 +14,7 @@ def upgrade() -> None:
         sa.Column("id", sa.Text(), primary_key=True),
         sa.Column("max_total_tokens", sa.Integer(), nullable=True),
         sa.Column("default_recall_limit", sa.Integer(), nullable=True),
+        sa.Column("max_index_items", sa.Integer(), nullable=True),
     )
     op.create_table(
         "api_keys",
