@@ -1,7 +1,8 @@
 """Histories of a Nestia agent as turns of a conversation.
 
 Source: `INestiaAgentProps.histories`. `text` and `describe` become what was said, `execute` a call and its result; `select`
-and `cancel` are that agent's own bookkeeping and become nothing. Headers of HTTP results are left out: they can hold cookies.
+and `cancel` are bookkeeping, of which follows what still waits to be called. Headers of HTTP results are left out: they can
+hold cookies.
 """
 
 import hashlib
@@ -11,10 +12,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from activities.call_ids import mint_call_id
 from activities.conversation import AssistantMessage, Message, ToolCall, ToolCallResult, ToolMessage, UserMessage
 from activities.errors import TOOL_ERROR
 from activities.json_values import clean_json
+from activities.selection import Selection, StackEntry
 from activities.wire import Wire
+
+MAX_RESTORED = 200
+# What the seed writes for a function that ran: the entry only repeats its `execute`.
+_COMPLETED = ("complete", "completed")
 
 
 class _Text(Wire):
@@ -29,8 +36,17 @@ class _Describe(Wire):
     text: str
 
 
+class _Operation(Wire):
+    name: str = Field(min_length=1)
+    controller: str | None = None
+    function: str | None = None
+    protocol: str | None = None
+    reason: str = ""
+
+
 class _Bookkeeping(Wire):
     type: Literal["select", "cancel"]
+    operations: tuple[_Operation, ...] = ()
 
 
 class _HttpValue(Wire):
@@ -42,6 +58,8 @@ class _Execution(Wire):
     type: Literal["execute"]
     id: str | None = None
     name: str = Field(min_length=1)
+    controller: str | None = None
+    function: str | None = None
     arguments: dict[str, Any]
 
 
@@ -51,7 +69,8 @@ class _HttpExecute(_Execution):
 
 
 class _ClassExecute(_Execution):
-    protocol: Literal["class"]
+    # Later agents of this kind know functions of MCP servers too; their values are as free.
+    protocol: Literal["class", "mcp"]
     # A function that returned nothing left no key in its JSON.
     value: Any = None
 
@@ -78,6 +97,49 @@ def import_histories(histories: Sequence[dict[str, Any]], seed: str) -> list[lis
         if said:
             imported[-1].extend(said)
     return imported
+
+
+def import_selection(histories: Sequence[dict[str, Any]], seed: str) -> Selection | None:
+    """What the histories say was selected and did not run since; None where nothing was ever selected or run.
+
+    A function that ran waits once less, whether or not a `cancel` with the reason `complete` follows: edited histories may
+    lack it.
+
+    Raises:
+        ValueError: as `import_histories`.
+    """
+    waiting: list[_Operation] = []
+    ready = False
+    for entry in _parse(histories):
+        ready = ready or not isinstance(entry, _Text | _Describe)
+        match entry:
+            case _Bookkeeping(type="select"):
+                waiting += entry.operations
+            case _Bookkeeping():
+                for each in entry.operations:
+                    _drop(waiting, each if each.reason not in _COMPLETED else None)
+            case _HttpExecute() | _ClassExecute():
+                _drop(waiting, entry)
+    if not ready:
+        return None
+    stack = [
+        StackEntry(id=mint_call_id(f"{seed}/restored", 0, place), **each.model_dump())
+        for place, each in enumerate(waiting[-MAX_RESTORED:])
+    ]
+    return Selection(ready=True, stack=tuple(stack))
+
+
+def _drop(waiting: list[_Operation], done: _Operation | _Execution | None) -> None:
+    """Take away the oldest entry of the same function."""
+    held = next((each for each in waiting if done is not None and _identity(each) == _identity(done)), None)
+    if held is not None:
+        waiting.remove(held)
+
+
+def _identity(each: _Operation | _Execution) -> tuple[str, ...]:
+    if each.controller is None or each.function is None:
+        return (each.name,)
+    return each.controller, each.function
 
 
 def _parse(histories: Sequence[dict[str, Any]]) -> Iterable[_Entry]:

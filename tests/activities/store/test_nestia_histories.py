@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from activities.conversation import AssistantMessage, Message, ToolMessage, UserMessage
-from activities.store.nestia_histories import import_histories
+from activities.store.nestia_histories import import_histories, import_selection
 
 USER = {"type": "text", "role": "user", "text": "where is my order?"}
 ASSISTANT = {"type": "text", "role": "assistant", "text": "let me look"}
@@ -162,3 +162,45 @@ def test_refusal_does_not_repeat_the_input() -> None:
         import_histories([_execute(arguments="my password")], "c1")
 
     assert "my password" not in str(refused.value)
+
+
+def _chosen(kind: str, *names: str, reason: str = "r") -> dict[str, Any]:
+    base = {"protocol": "class", "controller": "shop", "reason": reason}
+    return {"type": kind, "id": "s", "operations": [{**base, "function": each, "name": each} for each in names]}
+
+
+@pytest.mark.parametrize(
+    ("histories", "waiting"),
+    [
+        ([USER, _chosen("select", "a", "b", "a")], ["a", "b", "a"]),
+        ([_chosen("select", "a", "b", "a"), _chosen("cancel", "a")], ["b", "a"]),
+        ([_chosen("select", "find", "find"), _execute()], ["find"]),
+        # The entry that says it is complete repeats the execution.
+        ([_chosen("select", "find", "find"), _execute(), _chosen("cancel", "find", reason="complete")], ["find"]),
+        ([_execute(), _chosen("select", "find")], ["find"]),
+        ([_chosen("cancel", "a")], []),
+        # Known by its controller and its name there, whatever the model called it.
+        ([_chosen("select", "find"), _execute(name="_0_find")], []),
+        ([{"type": "select", "id": "s"}], []),
+    ],
+)
+def test_what_was_selected_and_not_run_or_cancelled_waits(histories: list[dict[str, Any]], waiting: list[str]) -> None:
+    selection = import_selection(histories, "c1")
+
+    assert selection is not None
+    assert selection.ready
+    assert [entry.name for entry in selection.stack] == waiting
+    assert len({entry.id for entry in selection.stack}) == len(waiting)
+    assert selection == import_selection(histories, "c1")
+
+
+def test_where_nothing_was_ever_selected_nothing_is_known_of_it() -> None:
+    assert import_selection([USER, ASSISTANT], "c1") is None
+    assert import_selection([], "c1") is None
+
+
+def test_more_than_can_wait_is_cut_to_the_newest() -> None:
+    selection = import_selection([_chosen("select", *(f"f{n}" for n in range(300)))], "c1")
+
+    assert selection is not None
+    assert (len(selection.stack), selection.stack[-1].name) == (200, "f299")
