@@ -1,6 +1,6 @@
 """Sending a prompt to the provider until it says something: the few tries that are not Temporal's business.
 
-A refused form of the request is changed once, an empty reply is asked for again at most twice, and all of it together keeps
+A refused form of the request is changed, an empty reply is asked for again at most twice, and all of it together keeps
 to one time limit. Whatever else goes wrong is a `ProviderFault`.
 """
 
@@ -11,15 +11,18 @@ from typing import Any
 
 from openai import AsyncOpenAI
 
-from activities.chat_request import Dialect, adapt
+from activities.chat_request import Dialect, adapt, stream_fields
 from activities.completions import Completion, add_usage, read_completion
 from activities.conversation import Message, ModelUsage
 from activities.model_settings import ModelSettings
 from activities.prompt import ChatMessage, chat_messages
 from activities.provider_call import post_chat
 from activities.provider_errors import ProviderFault
+from activities.streaming_exchange import OnText, stream_chat
 
 RE_ASKS = 2
+# A streamed request has two more forms that a server may not know.
+CHANGES, STREAMED_CHANGES = 1, 3
 DIALECTS_KEPT = 100
 # A shorter one could be part of an ordinary word.
 SHORTEST_SECRET = 8
@@ -31,7 +34,10 @@ class UnknownSecretError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One request, but for what depends on the server's dialect. `fields` makes that part: model, limits, sampling."""
+    """One request, but for what depends on the server's dialect. `fields` makes that part: model, limits, sampling.
+
+    With `may_be_empty` an empty reply is an answer, and not asked for again.
+    """
 
     model: str
     system: list[ChatMessage]
@@ -50,8 +56,10 @@ class Provider:
         self._settings = settings
         self._dialects: dict[str, Dialect] = {}
 
-    async def ask(self, prompt: Prompt, key_names: tuple[str, ...] = ()) -> tuple[Completion, ModelUsage | None]:
-        """The completion, and the usage of every request it took.
+    async def ask(
+        self, prompt: Prompt, key_names: tuple[str, ...] = (), on_text: OnText | None = None
+    ) -> tuple[Completion, ModelUsage | None]:
+        """The completion, and the usage of every request it took. With `on_text` it is streamed, and its text given there.
 
         Raises:
             ProviderFault: no usable completion.
@@ -61,7 +69,7 @@ class Provider:
         deadline = asyncio.get_running_loop().time() + self._settings.timeout
         usages: list[ModelUsage | None] = []
         for _ in range(1 + RE_ASKS):
-            body = await self._post(client, prompt, deadline)
+            body = await self._post(client, prompt, deadline, on_text)
             completion = read_completion(body, calls_allowed=prompt.calls_allowed)
             usages.append(completion.usage)
             # A model that used up its output limit in silence would do so again.
@@ -82,24 +90,33 @@ class Provider:
             raise UnknownSecretError(f"the worker holds no secret named {' or '.join(key_names)}")
         return self._client.with_options(api_key=key)
 
-    async def _post(self, client: AsyncOpenAI, prompt: Prompt, deadline: float) -> Any:
-        dialect = self._dialects.get(prompt.model) or Dialect(self._settings.tool_only_content)
-        request = _request(prompt, dialect)
-        try:
-            return await self._send(client, request, deadline)
-        except ProviderFault as fault:
-            other = adapt(dialect, fault, request["messages"])
-            if other is None:
-                raise
-        body = await self._send(client, _request(prompt, other), deadline)
-        if len(self._dialects) >= DIALECTS_KEPT:
-            self._dialects.clear()
-        self._dialects[prompt.model] = other
+    async def _post(self, client: AsyncOpenAI, prompt: Prompt, deadline: float, on_text: OnText | None) -> Any:
+        first = dialect = self._dialects.get(prompt.model) or Dialect(self._settings.tool_only_content)
+        changes = CHANGES if on_text is None else STREAMED_CHANGES
+        while True:
+            request = _request(prompt, dialect) | (stream_fields(dialect) if on_text else {})
+            try:
+                body = await self._send(client, request, deadline, on_text)
+                break
+            except ProviderFault as fault:
+                other = adapt(dialect, fault, request["messages"], streamed=on_text is not None) if changes else None
+                if other is None:
+                    raise
+                dialect, changes = other, changes - 1
+        if dialect is not first:
+            self._keep(prompt.model, dialect)
         return body
 
-    async def _send(self, client: AsyncOpenAI, request: dict[str, Any], deadline: float) -> Any:
-        left = deadline - asyncio.get_running_loop().time()
-        return await post_chat(client, request, max(0.001, left))
+    async def _send(self, client: AsyncOpenAI, request: dict[str, Any], deadline: float, on_text: OnText | None) -> Any:
+        left = max(0.001, deadline - asyncio.get_running_loop().time())
+        if on_text is not None and request.get("stream"):
+            return await stream_chat(client, request, left, on_text)
+        return await post_chat(client, request, left)
+
+    def _keep(self, model: str, dialect: Dialect) -> None:
+        if len(self._dialects) >= DIALECTS_KEPT:
+            self._dialects.clear()
+        self._dialects[model] = dialect
 
 
 def _request(prompt: Prompt, dialect: Dialect) -> dict[str, Any]:

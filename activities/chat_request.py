@@ -12,15 +12,28 @@ from activities.turn_input import TurnOptions
 ToolDefinitions = list[dict[str, Any]]
 
 _ABOUT_CONTENT = re.compile(r"\bcontent\b(?![_ -]?(filter|polic|management|length))", re.IGNORECASE)
+_ABOUT_STREAM_USAGE = re.compile(r"stream_options|include_usage", re.IGNORECASE)
+_ABOUT_STREAM = re.compile(r"\bstream(s|ed|ing)?\b", re.IGNORECASE)
 _OTHER_CONTENT: dict[ContentForm, ContentForm] = {"null": "empty", "empty": "null", "omit": "empty"}
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """Where compatible servers differ: the `content` of a message that has only calls, and the name of the output limit."""
+    """Where compatible servers differ: the `content` of a message that has only calls, the name of the output limit, and
+    whether an answer can be streamed and says its usage then.
+    """
 
     tool_only_content: ContentForm = "null"
     limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    streams: bool = True
+    stream_usage: bool = True
+
+
+def stream_fields(dialect: Dialect) -> dict[str, Any]:
+    """What asks for a streamed answer, as far as the server can give one."""
+    if not dialect.streams:
+        return {}
+    return {"stream": True, **({"stream_options": {"include_usage": True}} if dialect.stream_usage else {})}
 
 
 def merge_options(turn: TurnOptions, answer: TurnOptions | None) -> TurnOptions:
@@ -80,10 +93,16 @@ def _is_among(choice: str | dict[str, Any], tools: ToolDefinitions) -> bool:
     return name is None or any(each["function"]["name"] == name for each in tools)
 
 
-def adapt(dialect: Dialect, fault: ProviderFault, messages: list[ChatMessage]) -> Dialect | None:
+def adapt(
+    dialect: Dialect, fault: ProviderFault, messages: list[ChatMessage], *, streamed: bool = False
+) -> Dialect | None:
     """The dialect to try once more after a refusal that complains about exactly what it can change; else None."""
     if fault.status not in (400, 422) or fault.code in ("content_filter", "content_policy_violation"):
         return None
+    if streamed and dialect.stream_usage and _ABOUT_STREAM_USAGE.search(fault.text):
+        return replace(dialect, stream_usage=False)
+    if streamed and _ABOUT_STREAM.search(fault.text):
+        return replace(dialect, streams=False)
     if "max_completion_tokens" in fault.text and dialect.limit == "max_tokens":
         return replace(dialect, limit="max_completion_tokens")
     tool_only = any(message.get("tool_calls") and not message.get("content") for message in messages)

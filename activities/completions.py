@@ -118,6 +118,15 @@ def read_completion(body: Any, *, calls_allowed: bool = True) -> Completion:
     )
 
 
+def content_text(content: Any) -> str:
+    """The text of a message's `content`, in whichever form; parts that are no text for the reader are left out."""
+    if isinstance(content, dict):
+        content = [content]
+    if isinstance(content, list):
+        content = "".join(part if isinstance(part, str) else _part_text(part) for part in content)
+    return content if isinstance(content, str) else ""
+
+
 def empty_response(completion: Completion) -> ErrorDetails:
     """The error of a turn whose model says nothing."""
     reason = (
@@ -153,11 +162,7 @@ def _first_choice(body: Any) -> dict[str, Any]:
 
 
 def _joined_text(content: Any) -> str | None:
-    if isinstance(content, dict):
-        content = [content]
-    if isinstance(content, list):
-        content = "".join(part if isinstance(part, str) else _part_text(part) for part in content)
-    return _visible(content)
+    return _visible(content_text(content))
 
 
 def _part_text(part: Any) -> str:

@@ -1,22 +1,23 @@
 """Asking the model once: read the turn, send one chat completion, store what came back.
 
 Temporal owns the retries, so the client makes none, and a reply that was stored before its completion got lost is given again
-without asking. Replies are not streamed: `options.stream` is accepted, and the text arrives whole.
+without asking. With `options.stream` the text is shown while it comes, by chunks in the store; the workflow sees none of it.
 """
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any, Protocol
 
 from openai import AsyncOpenAI
 from temporalio import activity
+from temporalio.exceptions import ApplicationError
 
 from activities.asking import Prompt, Provider, UnknownSecretError
 from activities.chat_request import ToolDefinitions, merge_options, output_limit, request_fields, tool_fields
 from activities.completions import Completion, ReplyFacts, empty_response
 from activities.contracts import Excerpt, ModelReply, ModelRequest, ToolFacts
-from activities.conversation import Arguments, AssistantMessage, ErrorDetails, ModelUsage, ToolMessage
-from activities.errors import HISTORY_UNPAIRED, SYS_VALIDATION_ERROR
+from activities.conversation import Arguments, AssistantMessage, ErrorDetails, ModelUsage, ToolCall, ToolMessage
+from activities.errors import GMI_PROCESSING_ERROR, HISTORY_UNPAIRED, SYS_VALIDATION_ERROR
 from activities.heartbeat import heartbeats
 from activities.model_failures import final, provider_failure
 from activities.model_settings import ModelSettings as ModelSettings
@@ -27,9 +28,17 @@ from activities.prompt import has_calls, system_messages
 from activities.provider_errors import ProviderFault
 from activities.requested_calls import JudgedCall, Offer, cross, judge_calls
 from activities.selection import CallPhase
+from activities.store.chunk_store import ReplyPlace
+from activities.store.errors import ReplyTaken
+from activities.streaming import Chunks, reply_stream
+from activities.streaming_chunks import reply_drafts, request_drafts
+from activities.streaming_exchange import OnText
 from activities.trimming import fit_turn, trim_history
 from activities.turn_input import ExternalTool, TurnOptions
 from activities.turn_reading import Reading, Store, TurnReader
+
+# Asks the model, and gives its reply as it will be stored.
+Ask = Callable[..., Awaitable[AssistantMessage]]
 
 
 class Tools(Protocol):
@@ -48,12 +57,20 @@ class ModelActivities:
     """The activity that asks the model. `client` must be built with `max_retries=0`."""
 
     def __init__(
-        self, *, store: Store, personas: Personas, tools: Tools, client: AsyncOpenAI, settings: ModelSettings
+        self,
+        *,
+        store: Store,
+        personas: Personas,
+        tools: Tools,
+        client: AsyncOpenAI,
+        settings: ModelSettings,
+        chunks: Chunks | None = None,
     ) -> None:
         self._reader = TurnReader(store, personas)
         self._tools = tools
         self._provider = Provider(client, settings)
         self._settings = settings
+        self._chunks = chunks
 
     @activity.defn
     async def call_model(self, request: ModelRequest) -> ModelReply:
@@ -82,18 +99,53 @@ class ModelActivities:
             return _reply(request.rows, reading.reply, offer)
         options = merge_options(reading.turn.input.options, request.options)
         prompt = self._prompt(reading, options, request, offer)
-        completion, usage = await self._provider.ask(prompt, options.user_api_keys)
         limit = output_limit(reading.persona, options)
+
+        async def ask(on_text: OnText | None = None) -> AssistantMessage:
+            completion, usage = await self._provider.ask(prompt, options.user_api_keys, on_text)
+            return self._read(request, completion, usage, prompt.model, offer, limit)
+
+        if options.stream and self._chunks is not None:
+            message = await self._streamed(self._chunks, request, ask, offer)
+        else:
+            message = await self._whole(request, ask)
+        return _reply(request.rows, message, offer)
+
+    async def _whole(self, request: ModelRequest, ask: Ask) -> AssistantMessage:
+        message = await ask()
+        if not _says_something(message):
+            return message
+        first = activity.in_activity() and activity.info().attempt == 1
+        return await asyncio.to_thread(self._reader.keep, request.turn_id, request.rows, message, first_attempt=first)
+
+    async def _streamed(self, chunks: Chunks, request: ModelRequest, ask: Ask, offer: Offer) -> AssistantMessage:
+        try:
+            async with reply_stream(chunks, ReplyPlace(request.turn_id, request.rows, request.round)) as stream:
+                message = await ask(stream.say)
+                requests = request_drafts(_called(message, offer), request.rows, message.content)
+                drafts = reply_drafts(message, request.rows, request.round, requests)
+                await stream.finish(message if _says_something(message) else None, drafts)
+                return message
+        except ReplyTaken:
+            reading = await asyncio.to_thread(self._reader.read, request.turn_id, request.rows, request.rows)
+            if reading.reply is None:
+                text = "another attempt of this model call is at work"
+                raise ApplicationError(text, type=GMI_PROCESSING_ERROR) from None
+            return reading.reply
+
+    def _read(
+        self,
+        request: ModelRequest,
+        completion: Completion,
+        usage: ModelUsage | None,
+        model: str,
+        offer: Offer,
+        limit: int | None,
+    ) -> AssistantMessage:
         judged = judge_calls(completion, offer, turn_id=request.turn_id, round_number=request.round, max_tokens=limit)
-        message = self._message(completion, judged, usage, prompt.model, _origins(request.phase, judged, offer))
         if completion.hint:
             activity.logger.warning("turn %s, round %d: %s", request.turn_id, request.round, completion.hint)
-        if _says_something(message):
-            first = activity.in_activity() and activity.info().attempt == 1
-            message = await asyncio.to_thread(
-                self._reader.keep, request.turn_id, request.rows, message, first_attempt=first
-            )
-        return _reply(request.rows, message, offer)
+        return self._message(completion, judged, usage, model, _origins(request.phase, judged, offer))
 
     def _offer(self, reading: Reading, chosen: Collection[str] | None) -> Offer:
         persona, external = reading.persona, reading.turn.input.external_tools
@@ -171,6 +223,13 @@ def _origins(phase: CallPhase | None, judged: Sequence[JudgedCall], offer: Offer
             origin = {"controller": facts.controller, "function": facts.function, "protocol": facts.protocol}
             functions[item.call.id] = origin
     return {name: value for name, value in (("phase", phase), ("functions", functions)) if value}
+
+
+def _called(message: AssistantMessage, offer: Offer) -> list[tuple[ToolCall, ToolFacts | None]]:
+    """The calls of a reply with what is known of their tools; None for one that must not run."""
+    problems = ReplyFacts.model_validate(message.meta or {}).problems
+    calls = message.tool_calls
+    return [(call, None if call.id in problems else offer.facts(call.name, call.arguments)) for call in calls]
 
 
 def _says_something(message: AssistantMessage) -> bool:

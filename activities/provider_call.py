@@ -7,6 +7,8 @@ fail later with the cause hidden.
 
 import asyncio
 import json
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import httpx2
@@ -20,15 +22,30 @@ EXCERPT_CHARS = 200
 UNREAD = {"X-Stainless-Raw-Response": "stream"}
 
 
-async def post_chat(client: AsyncOpenAI, request: dict[str, Any], seconds: float) -> Any:
+async def post_chat(client: AsyncOpenAI, request: Mapping[str, Any], seconds: float) -> Any:
     """The decoded body of a successful answer. It has `seconds` for the whole exchange.
 
     Raises:
         ProviderFault: no answer in time, a broken connection, an error status, or a body that is not JSON or reports an error.
     """
+    with provider_faults(seconds):
+        async with asyncio.timeout(seconds), answer_of(client, request, seconds) as response:
+            body = bytearray()
+            async for piece in response.aiter_bytes():
+                body += piece
+                check_length(len(body), MAX_BODY_BYTES)
+    return decoded(bytes(body), lowered(response.headers))
+
+
+@contextmanager
+def provider_faults(seconds: float) -> Iterator[None]:
+    """Translate whatever goes wrong in an exchange that has `seconds`.
+
+    Raises:
+        ProviderFault.
+    """
     try:
-        async with asyncio.timeout(seconds):
-            body, headers = await _exchange(client, request, seconds)
+        yield
     except (TimeoutError, APITimeoutError):
         raise ProviderFault(f"the provider gave no answer within {seconds:g} seconds", code="timeout") from None
     except APIStatusError as error:
@@ -40,10 +57,11 @@ async def post_chat(client: AsyncOpenAI, request: dict[str, Any], seconds: float
     except OpenAIError as error:
         # The SDK refused to send it, for want of a key for example; trying again would change nothing.
         raise ProviderFault(f"the request could not be made: {error}", status=400, code="client") from None
-    return _decoded(body, headers)
 
 
-async def _exchange(client: AsyncOpenAI, request: dict[str, Any], seconds: float) -> tuple[bytes, dict[str, str]]:
+@asynccontextmanager
+async def answer_of(client: AsyncOpenAI, request: Mapping[str, Any], seconds: float) -> AsyncIterator[httpx2.Response]:
+    """The answer of status 200 to a request, its body unread. Errors are the SDK's own: see `provider_faults`."""
     response = await client.post(
         "/chat/completions",
         body=request,
@@ -51,18 +69,27 @@ async def _exchange(client: AsyncOpenAI, request: dict[str, Any], seconds: float
         options={"headers": UNREAD, "timeout": seconds, "max_retries": 0},
     )
     try:
-        body = bytearray()
-        async for chunk in response.aiter_bytes():
-            body += chunk
-            if len(body) > MAX_BODY_BYTES:
-                text = f"the provider's answer is longer than {MAX_BODY_BYTES} bytes"
-                raise ProviderFault(text, status=413, code="answer_too_large")
-        return bytes(body), _lowered(response.headers)
+        yield response
     finally:
         await response.aclose()
 
 
-def _decoded(raw: bytes, headers: dict[str, str]) -> Any:
+def check_length(length: int, most: int) -> None:
+    """Give up an answer that is longer than anything a model says.
+
+    Raises:
+        ProviderFault.
+    """
+    if length > most:
+        raise ProviderFault(f"the provider's answer is longer than {most} bytes", status=413, code="answer_too_large")
+
+
+def decoded(raw: bytes, headers: dict[str, str]) -> Any:
+    """The JSON of a body.
+
+    Raises:
+        ProviderFault: it is not JSON, or reports an error.
+    """
     try:
         body = json.loads(raw)
     except (ValueError, RecursionError):
@@ -73,8 +100,13 @@ def _decoded(raw: bytes, headers: dict[str, str]) -> Any:
     return body
 
 
+def lowered(headers: Any) -> dict[str, str]:
+    """Headers by their names in lower case."""
+    return {str(name).lower(): str(value) for name, value in headers.items()}
+
+
 def _status_fault(error: APIStatusError) -> ProviderFault:
-    headers = _lowered(error.response.headers)
+    headers = lowered(error.response.headers)
     status = error.status_code
     try:
         body = json.loads(error.response.content)
@@ -87,7 +119,3 @@ def _status_fault(error: APIStatusError) -> ProviderFault:
     return ProviderFault(
         f"the provider answered {status}: {shown or 'no reason given'}", status=status, headers=headers
     )
-
-
-def _lowered(headers: Any) -> dict[str, str]:
-    return {str(name).lower(): str(value) for name, value in headers.items()}

@@ -2,8 +2,8 @@
 
 import asyncio
 import uuid
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Literal
 
@@ -21,11 +21,14 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from activities.conversation import GMIOutput
 from activities.json_values import encoded_size, json_fault
+from activities.streaming_chunks import GMIOutputChunk
+from worker.chunks import ChunkReader
 from worker.pollers import has_worker
 from worker.search_attributes import RegisteredAttributes, starting_attributes
 from workflows.answers import MAX_ANSWER_BYTES
 from workflows.contracts import AnswerAck, PendingRequest, RejectedAnswer, TurnStatus
 from workflows.names import TASK_QUEUE, TURN_WORKFLOW, turn_workflow_id
+from workflows.turn_state import turn_key
 
 MAX_INPUT_BYTES = 1_900_000
 ASK_SECONDS = 4.0
@@ -73,11 +76,31 @@ class Turn:
     client: Client
     handle: WorkflowHandle[Any, Any]
     task_queue: str = TASK_QUEUE
+    # What the store calls the turn, where that is known without asking the turn.
+    key: str | None = None
 
     @property
     def id(self) -> str:
         """The workflow id."""
         return self.handle.id
+
+    async def stream(self, reader: ChunkReader, after: int = 0) -> AsyncIterator[GMIOutputChunk]:
+        """The turn's chunks behind number `after`, as they come, up to the terminal one; for turns with `options.stream`.
+
+        Raises:
+            ChunksUnreadable: there is nothing to read; `result` says how the turn ended.
+            NoWorker, TurnError: a turn that was not started here has to be asked for its name in the store.
+        """
+        key = self.key
+        if key is None:
+            status = await self.state()
+            key = turn_key(status.conversation_id or self.id, status.turn_id, self.id)
+
+        async def is_running() -> bool:
+            return not await self._is_closed()
+
+        async for chunk in reader.read(key, after, is_running=is_running):
+            yield chunk
 
     async def next_stop(self, timeout: float = 60.0) -> GMIOutput:
         """Wait until the turn waits for its host (`is_final` false, `tool_calls` to run) or has ended.
@@ -258,7 +281,8 @@ class TurnClient:
             )
         except WorkflowAlreadyStartedError as exists:
             raise TurnExists(f"a turn {workflow_id!r} runs or has run; this message was not taken") from exists
-        return self.of(workflow_id, handle.result_run_id)
+        key = turn_key(str(body["conversationId"]), str(body["interactionId"]), workflow_id)
+        return replace(self.of(workflow_id, handle.result_run_id), key=key)
 
     def of(self, workflow_id: str, run_id: str | None = None) -> Turn:
         """A turn by its workflow id."""

@@ -2,7 +2,7 @@
 
 The demo and the tests go through the real SDK and a real socket to it. What is queued is said first, in order; then a handler
 answers, by default with the rules of the demo. It refuses with 400 what real providers refuse, so a history with a call left
-open fails here as it would there. It does not stream.
+open fails here as it would there. A request that wants a stream gets the same answer in pieces.
 """
 
 import asyncio
@@ -29,6 +29,7 @@ from worker.scripted_responses import (
     say,
     send_response,
 )
+from worker.scripted_streams import Piece, pieces, send_pieces, streamed
 
 Said = Response | Saying | str | dict[str, Any]
 Handler = Callable[[Request], Said]
@@ -38,14 +39,22 @@ Step = Said | Handler
 class ScriptedModel:
     """The server, a task of the loop that starts it: `async with ScriptedModel() as model`, or `start` and `stop`.
 
-    The newest `log_limit` requests are kept for tests to look at. Without `strict` every request is answered.
+    The newest `log_limit` requests are kept for tests to look at. Without `strict` every request is answered. `pace` is the
+    time between two tokens of a stream, in seconds.
     """
 
     def __init__(
-        self, handler: Handler = answer, *, port: int = 0, log_limit: int = 1_000, strict: bool = True
+        self,
+        handler: Handler = answer,
+        *,
+        port: int = 0,
+        log_limit: int = 1_000,
+        strict: bool = True,
+        pace: float = 0.0,
     ) -> None:
         self.handler = handler
         self.strict = strict
+        self.pace = pace
         self._port = port
         self._queue: deque[Step] = deque()
         self._log: deque[tuple[Request, dict[str, str]]] = deque(maxlen=log_limit)
@@ -94,6 +103,10 @@ class ScriptedModel:
         """Queue an answer whose connection breaks in the middle of its body."""
         self._queue.append(lambda request: halved(say(request, Saying("only half of this arrives"))))
 
+    def stream(self, *script: Piece, cut: bool = False, hangs: bool = False) -> None:
+        """Queue an event stream of exactly these pieces, which then ends, breaks off (`cut`) or is silent (`hangs`)."""
+        self._queue.append(pieces(*script, cut=cut, hangs=hangs))
+
     def script(self, *steps: Step) -> None:
         """Queue steps: a `Response`, a `Saying`, words, a raw JSON body, or a function of the request that gives one."""
         self._queue.extend(steps)
@@ -140,10 +153,14 @@ class ScriptedModel:
         response = await self._answer(scope, body)
         if response.delay:
             await asyncio.sleep(response.delay)
+        if response.pieces:
+            await send_pieces(send, response)
         if response.hangs:
             await self._hang(receive)
-        else:
+        elif not response.pieces:
             await send_response(send, response)
+        elif not response.cut:
+            await send({"type": "http.response.body", "body": b""})
 
     async def _answer(self, scope: Scope, body: bytes) -> Response:
         if (scope["method"], scope["path"]) == ("GET", "/v1/models"):
@@ -155,12 +172,11 @@ class ScriptedModel:
         except (ValueError, RecursionError):
             return refuse(400, "the body is not JSON")
         await self._record(request, scope)
-        if isinstance(request, dict) and request.get("stream"):
-            return refuse(400, "the scripted model does not stream")
         if self.strict and (why := refusal(request)):
             return refuse(400, why)
         step = self._queue.popleft() if self._queue else self.handler
-        return _response(step(request) if callable(step) else step, request)
+        response = _response(step(request) if callable(step) else step, request)
+        return streamed(response, request, self.pace) if _wants_stream(request) else response
 
     async def _record(self, request: Request, scope: Scope) -> None:
         self._log.append((request, {name.decode(): value.decode("latin-1") for name, value in scope["headers"]}))
@@ -209,6 +225,10 @@ def _listener(port: int) -> socket.socket:
     listener.bind(("127.0.0.1", port))
     listener.listen(512)
     return listener
+
+
+def _wants_stream(request: Any) -> bool:
+    return isinstance(request, dict) and request.get("stream") is True
 
 
 def _response(said: Said, request: Request) -> Response:

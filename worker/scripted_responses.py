@@ -1,5 +1,6 @@
 """What the scripted model puts on the wire: chat completions made of words and calls, and any other HTTP answer."""
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,11 @@ CREATED = 1_700_000_000
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """One HTTP answer, after `delay` seconds. A `cut` one breaks off in mid body; one that `hangs` is never sent."""
+    """One HTTP answer, after `delay` seconds. A `cut` one breaks off in mid body; one that `hangs` is never sent.
+
+    With `pieces` it is a stream: what is sent, and between that seconds to pass or events to wait for. There `cut` and `hangs`
+    say what follows the last piece.
+    """
 
     body: bytes = b""
     status: int = 200
@@ -26,6 +31,7 @@ class Response:
     delay: float = 0.0
     cut: bool = False
     hangs: bool = False
+    pieces: tuple[bytes | float | asyncio.Event, ...] = ()
 
 
 class RequestTooLargeError(Exception):

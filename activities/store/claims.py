@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
 from activities.contracts import BeginTurn, MemoryPlan
 from activities.conversation import Message, UserMessage
-from activities.store import message_rows
+from activities.store import chunks, message_rows
 from activities.store.bodies import to_text
 from activities.store.errors import ConversationBusy, Holder, NotOwner, TurnAlreadyRan
 from activities.store.records import Claimed
@@ -47,6 +47,7 @@ _RESTART = (
         first_run_id=bindparam("first_run"),
         persona_id=bindparam("persona"),
         input=bindparam("new_input"),
+        streams=bindparam("now_streams"),
         memory_text=None,
         memory_plan=None,
         output=None,
@@ -69,14 +70,22 @@ class _Owner:
         return cls(organization_id, storable(turn_input.user_id))
 
 
-def claim(connection: Connection, begin: BeginTurn, persona_id: str, imported: list[list[Message]]) -> Claimed:
-    """Make the turn the open one of its conversation. `imported` turns come first in a conversation that is new.
+def claim(
+    connection: Connection,
+    begin: BeginTurn,
+    persona_id: str,
+    imported: list[list[Message]],
+    imported_selection: str | None = None,
+) -> Claimed:
+    """Make the turn the open one of its conversation. A conversation that is new begins with what was imported.
 
     Raises:
         NotOwner, ConversationBusy, TurnAlreadyRan.
     """
     owner = _Owner.of(begin.input)
-    next_position, is_new, selection = _lock_conversation(connection, begin, owner, persona_id, imported)
+    next_position, is_new, selection = _lock_conversation(
+        connection, begin, owner, persona_id, imported, imported_selection
+    )
     turn = connection.execute(_TURN, {"turn_id": begin.turn_id}).one_or_none()
     if turn is not None:
         _check_may_run(turn, begin, owner)
@@ -95,7 +104,12 @@ def claim(connection: Connection, begin: BeginTurn, persona_id: str, imported: l
 
 
 def _lock_conversation(
-    connection: Connection, begin: BeginTurn, owner: _Owner, persona_id: str, imported: list[list[Message]]
+    connection: Connection,
+    begin: BeginTurn,
+    owner: _Owner,
+    persona_id: str,
+    imported: list[list[Message]],
+    imported_selection: str | None,
 ) -> tuple[int, bool, str | None]:
     """Lock the conversation, made if it is new, and say which position is next, whether it was made, what it has chosen."""
     found = connection.execute(_LOCK_CONVERSATION, {"conversation_id": begin.conversation_id}).one_or_none()
@@ -113,11 +127,12 @@ def _lock_conversation(
             "created_ms": begin.now_ms,
             "updated_ms": begin.now_ms,
             "next_position": len(imported) + 1,
+            "selection": imported_selection,
         },
     )
     for position, said in enumerate(imported):
         _import_turn(connection, begin, owner, persona_id, position, said)
-    return len(imported), True, None
+    return len(imported), True, imported_selection
 
 
 def _import_turn(
@@ -133,6 +148,7 @@ def _import_turn(
         "first_run_id": "",
         "state": "completed",
         "ended_ms": begin.now_ms,
+        "streams": False,
         "input": to_text(
             TurnInput(
                 content=first.content if isinstance(first, UserMessage) else "",
@@ -191,6 +207,7 @@ def _turn_values(begin: BeginTurn, owner: _Owner, persona_id: str, position: int
         "usage": None,
         "created_ms": begin.now_ms,
         "ended_ms": None,
+        "streams": begin.input.options.stream,
     }
 
 
@@ -204,6 +221,8 @@ def _resume(connection: Connection, begin: BeginTurn, turn: Row[Any]) -> Claimed
     is_retry = turn.state == "open" and turn.run_id == storable(begin.run_id)
     if not is_retry:
         connection.execute(_RESUME, {"turn_id": begin.turn_id, "workflow": begin.workflow_id, "run": begin.run_id})
+        if turn.streams and turn.state != "open":
+            chunks.reopen(connection, begin.turn_id)
     return Claimed(
         position=turn.position,
         rows=message_rows.count(connection, begin.turn_id),
@@ -216,6 +235,8 @@ def _resume(connection: Connection, begin: BeginTurn, turn: Row[Any]) -> Claimed
 def _restart(connection: Connection, begin: BeginTurn, persona_id: str, turn: Row[Any]) -> Claimed:
     """A new first run of a turn that did not complete. The runs of its tools are kept: what was done stays done."""
     message_rows.forget(connection, begin.turn_id)
+    if turn.streams:
+        chunks.forget(connection, begin.turn_id)
     connection.execute(
         _RESTART,
         {
@@ -225,6 +246,7 @@ def _restart(connection: Connection, begin: BeginTurn, persona_id: str, turn: Ro
             "first_run": begin.first_run_id,
             "persona": persona_id,
             "new_input": _input_text(begin.input),
+            "now_streams": begin.input.options.stream,
             "now": begin.now_ms,
         },
     )

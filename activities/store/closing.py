@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, bindparam, select, update
 
 from activities.contracts import CommitTurn, TurnCommitted
-from activities.store import message_rows
+from activities.conversation import ErrorDetails
+from activities.errors import TURN_SUPERSEDED
+from activities.store import chunks, message_rows
 from activities.store.bodies import to_text, tool_message
 from activities.store.errors import TurnClosed, TurnNotFound
 from activities.store.records import TurnState
 from activities.store.tables import conversations, storable, turns
+from activities.streaming_chunks import closing_drafts, ended_drafts
 
 _WHY_OPEN = {
     "completed": "The turn ended before this call was answered.",
@@ -29,12 +32,12 @@ _CHOSE = (
     .values(selection=bindparam("new_selection"))
 )
 _LOCK_TURN = (
-    select(turns.c.conversation_id, turns.c.position, turns.c.state)
+    select(turns.c.conversation_id, turns.c.position, turns.c.state, turns.c.streams)
     .where(turns.c.id == bindparam("turn_id"))
     .with_for_update()
 )
 _LOCK_HOLDER = (
-    select(turns.c.id)
+    select(turns.c.streams)
     .where(
         turns.c.id == bindparam("turn_id"),
         turns.c.conversation_id == bindparam("conversation_id"),
@@ -62,6 +65,7 @@ class LockedTurn:
     conversation_id: str
     position: int
     state: TurnState
+    streams: bool
 
 
 def lock_turn(connection: Connection, turn_id: str) -> LockedTurn:
@@ -118,6 +122,8 @@ def commit(connection: Connection, close: CommitTurn) -> TurnCommitted:
             "now": close.now_ms,
         },
     )
+    if turn.streams:
+        chunks.end(connection, close.turn_id, closing_drafts(close), close.now_ms)
     if close.selection is not None:
         chosen = {"conversation_id": close.conversation_id, "new_selection": json.dumps(close.selection)}
         connection.execute(_CHOSE, chosen)
@@ -130,9 +136,13 @@ def take_over(
     """Close a turn whose workflow is gone; False when the holder changed in the meantime and nothing was done."""
     connection.execute(_TOUCH, {"conversation_id": conversation_id, "now": now_ms})
     held = {"turn_id": holder_turn_id, "conversation_id": conversation_id, "run": holder_run_id}
-    if connection.execute(_LOCK_HOLDER, held).one_or_none() is None:
+    held_turn = connection.execute(_LOCK_HOLDER, held).one_or_none()
+    if held_turn is None:
         return False
     message_rows.close(connection, holder_turn_id, reason)
+    if held_turn.streams:
+        error = ErrorDetails(code=TURN_SUPERSEDED, message=reason)
+        chunks.end(connection, holder_turn_id, ended_drafts("abandoned", error), now_ms)
     connection.execute(
         _CLOSE,
         {"turn_id": holder_turn_id, "new_state": "abandoned", "new_output": None, "new_usage": None, "now": now_ms},

@@ -10,6 +10,7 @@
     |- TurnAlreadyRan        this turn id has completed before
     |- TurnClosed            the turn takes no more rows
     |- ConversationBusy      another turn of the conversation is open; `holder` names it
+    |- ReplyTaken            another attempt writes the reply that this one streams, or has written it
     |- ToolRunNotFound       no such run of a tool
     |- SnapshotConflict      somebody saved a newer snapshot first
     `- SnapshotDamaged       no kept version of the snapshot is whole
@@ -102,6 +103,15 @@ class ConversationBusy(StoreError):
         )
         self.conversation_id = conversation_id
         self.holder = holder
+
+
+class ReplyTaken(StoreError):
+    """Another attempt of the same model call has followed this one, or was faster."""
+
+    def __init__(self, turn_id: str, row: int) -> None:
+        super().__init__(f"the reply at row {row} of turn {turn_id!r} is another attempt's")
+        self.turn_id = turn_id
+        self.row = row
 
 
 class ToolRunNotFound(StoreError):

@@ -3,7 +3,7 @@
 They live in a registry of their own, so that an app with SQLModel tables of the same names can run in the same process.
 """
 
-from sqlalchemy import BigInteger, Dialect, ForeignKey, Index, LargeBinary, Table, Text, UniqueConstraint, text
+from sqlalchemy import BigInteger, Dialect, ForeignKey, Index, LargeBinary, Table, Text, UniqueConstraint, false, text
 from sqlalchemy.orm import registry
 from sqlalchemy.types import TypeDecorator
 from sqlmodel import Field, SQLModel
@@ -81,6 +81,7 @@ class Turn(StoreTable, table=True):
     usage: str | None = Field(sa_type=Text)
     created_ms: int = Field(sa_type=BigInteger)
     ended_ms: int | None = Field(sa_type=BigInteger)
+    streams: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
 
 
 class MessageRow(StoreTable, table=True):
@@ -94,6 +95,35 @@ class MessageRow(StoreTable, table=True):
     row: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
     role: str = Field(sa_type=Text)
     body: str = Field(sa_type=Text)
+
+
+class TurnChunkRow(StoreTable, table=True):
+    """One chunk of the output of a turn that streams. `row` is that of the message it belongs to.
+
+    `attempt` numbers the writers of one reply from 1; it is 0 for a chunk that no such writer wrote. Text that is `withdrawn`
+    is gone from the body; its number stays.
+    """
+
+    __tablename__ = "turn_chunks"
+    __table_args__ = (
+        Index(
+            "ix_turn_chunks_ended",
+            "created_ms",
+            sqlite_where=text("type = 'final_response_marker'"),
+            postgresql_where=text("type = 'final_response_marker'"),
+        ),
+    )
+
+    turn_id: str = Field(
+        sa_type=PlainText, primary_key=True, sa_column_args=[ForeignKey("turns.id", ondelete="CASCADE")]
+    )
+    sequence: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    row: int | None
+    attempt: int
+    type: str = Field(sa_type=Text)
+    withdrawn: bool
+    body: str = Field(sa_type=PlainText)
+    created_ms: int = Field(sa_type=BigInteger)
 
 
 class ToolRunRow(StoreTable, table=True):
@@ -158,6 +188,7 @@ class Organization(StoreTable, table=True):
     id: str = Field(sa_type=PlainText, primary_key=True)
     max_total_tokens: int | None
     default_recall_limit: int | None
+    max_index_items: int | None
 
 
 class ApiKey(StoreTable, table=True):
@@ -205,6 +236,7 @@ metadata = StoreTable.metadata
 conversations: Table = metadata.tables["conversations"]
 turns: Table = metadata.tables["turns"]
 messages: Table = metadata.tables["messages"]
+turn_chunks: Table = metadata.tables["turn_chunks"]
 tool_runs: Table = metadata.tables["tool_runs"]
 memory_snapshots: Table = metadata.tables["memory_snapshots"]
 memory_snapshot_versions: Table = metadata.tables["memory_snapshot_versions"]

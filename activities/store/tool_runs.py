@@ -6,7 +6,7 @@ from pydantic import TypeAdapter
 from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
 from activities.conversation import ToolCallResult
-from activities.store import message_rows
+from activities.store import chunks, message_rows
 from activities.store.bodies import to_text, tool_message
 from activities.store.closing import lock_open_turn, lock_turn
 from activities.store.errors import ToolRunNotFound
@@ -89,6 +89,8 @@ def finish(
         result = ToolCallResult.model_validate_json(found.result)
     if turn.state == "open":
         message_rows.put(connection, found.turn_id, [(row, tool_message(result))])
+        if turn.streams:
+            chunks.tell_rows(connection, found.turn_id, [(row, tool_message(result))])
     return result, found.turn_id, turn.state
 
 

@@ -7,11 +7,11 @@ from sqlalchemy import Row, bindparam, select, update
 
 from activities.contracts import BeginTurn, CommitTurn, MemoryPlan, TurnCommitted
 from activities.conversation import Message, ToolCallResult
-from activities.store import claims, closing, message_rows, tool_runs
+from activities.store import chunks, claims, closing, message_rows, tool_runs
 from activities.store.bodies import to_text
 from activities.store.database import Database
 from activities.store.errors import TurnClosed
-from activities.store.nestia_histories import import_histories
+from activities.store.nestia_histories import import_histories, import_selection
 from activities.store.records import Claimed, PlacedMessage, StoredTurn, ToolAttempt, ToolRunRecord
 from activities.store.tables import turns
 from activities.turn_input import TurnInput
@@ -47,8 +47,11 @@ class TurnStore:
             TurnAlreadyRan: another first run completed this turn id, or it belongs to another conversation.
             ValueError: an entry of `histories` is malformed.
         """
-        imported = import_histories(begin.input.histories or (), begin.conversation_id)
-        return self._database.transact(lambda connection: claims.claim(connection, begin, persona_id, imported))
+        histories = begin.input.histories or ()
+        imported = import_histories(histories, begin.conversation_id)
+        selection = import_selection(histories, begin.conversation_id)
+        chosen = None if selection is None else selection.model_dump_json(by_alias=True, exclude_none=True)
+        return self._database.transact(lambda connection: claims.claim(connection, begin, persona_id, imported, chosen))
 
     def take_over(
         self, conversation_id: str, holder_turn_id: str, holder_run_id: str, now_ms: int, reason: str
@@ -92,8 +95,11 @@ class TurnStore:
             TurnNotFound, TurnClosed.
         """
         with self._database.write() as connection:
-            closing.lock_open_turn(connection, turn_id)
-            return message_rows.put(connection, turn_id, placed)
+            turn = closing.lock_open_turn(connection, turn_id)
+            count = message_rows.put(connection, turn_id, placed)
+            if turn.streams:
+                chunks.tell_rows(connection, turn_id, placed)
+            return count
 
     def rows(self, turn_id: str, upto: int | None = None) -> list[PlacedMessage]:
         """The turn's rows in order: all, or those below `upto`."""

@@ -78,6 +78,7 @@ class Desk:
         self.store = DictStore()
         self.persona = Persona(id="default", base_system_prompt="Be kind.")
         self.client = client
+        self.tools = [list_zones, get_user, write_file]
         self.settings: dict[str, Any] = {"model": "scripted-1", "provider": "scripted", "timeout": 5.0, **settings}
         self.turn(content="hello")
 
@@ -91,7 +92,7 @@ class Desk:
         return ModelActivities(
             store=self.store,
             personas=Personas([self.persona]),
-            tools=ToolRegistry([list_zones, get_user, write_file]),
+            tools=ToolRegistry(self.tools),
             client=self.client,
             settings=ModelSettings(**self.settings),
         )

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from activities.chat_request import Dialect, adapt, merge_options, request_fields, tool_fields
+from activities.chat_request import Dialect, adapt, merge_options, request_fields, stream_fields, tool_fields
 from activities.personas import Persona
 from activities.provider_errors import ProviderFault
 from activities.turn_input import TurnOptions
@@ -74,6 +74,27 @@ def test_a_refusal_is_answered_in_another_form_only_when_it_is_about_the_form(
     fault: ProviderFault, adapted: Dialect | None
 ) -> None:
     assert adapt(Dialect(), fault, TOOL_ONLY) == adapted
+
+
+@pytest.mark.parametrize(
+    ("text", "dialect", "adapted"),
+    [
+        ("Unrecognized request argument supplied: stream_options", Dialect(), Dialect(stream_usage=False)),
+        ("[{'loc': ['body', 'stream_options'], 'msg': 'extra'}]", Dialect(), Dialect(stream_usage=False)),
+        ("this model does not support streaming", Dialect(), Dialect(streams=False)),
+        ("stream is not allowed", Dialect(stream_usage=False), Dialect(stream_usage=False, streams=False)),
+        ("unknown model upstream", Dialect(), None),
+    ],
+)
+def test_a_refused_stream_is_asked_for_in_less(text: str, dialect: Dialect, adapted: Dialect | None) -> None:
+    assert adapt(dialect, ProviderFault(text, 400), [], streamed=True) == adapted
+    assert adapt(dialect, ProviderFault(text, 400), []) is None
+
+
+def test_a_stream_is_asked_for_as_far_as_the_server_has_it() -> None:
+    assert stream_fields(Dialect()) == {"stream": True, "stream_options": {"include_usage": True}}
+    assert stream_fields(Dialect(stream_usage=False)) == {"stream": True}
+    assert stream_fields(Dialect(streams=False)) == {}
 
 
 def test_a_request_without_a_message_of_only_calls_is_not_sent_again() -> None:

@@ -199,3 +199,15 @@ def test_usage_adds_up_what_is_known() -> None:
     known = ModelUsage(prompt_tokens=1, completion_tokens=2, total_tokens=3)
     assert add_usage([None, known, known]) == ModelUsage(prompt_tokens=2, completion_tokens=4, total_tokens=6)
     assert add_usage([None, None]) is None
+
+
+def test_kinds_of_tokens_are_kept_where_a_provider_tells_them_apart() -> None:
+    usage = {
+        "prompt_tokens": 100,
+        "prompt_tokens_details": {"cached_tokens": 80, "audio_tokens": 0},
+        "completion_tokens_details": {"reasoning_tokens": 4, "odd_tokens": 9},
+    }
+    assert read_completion(body({"content": "hi"}, usage=usage)).usage_details == {"cached": 80, "reasoning": 4}
+    odds: list[Any] = [None, [], {"prompt_tokens_details": "none"}, {"prompt_tokens_details": {"cached_tokens": -1}}]
+    for odd in odds:
+        assert read_completion(body({"content": "hi"}, usage=odd)).usage_details is None

@@ -13,11 +13,12 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
 from activities import errors
+from activities.controllers.policy import FunctionFacts, Policy
 from activities.conversation import AssistantMessage, ModelUsage, ToolCall, ToolMessage, UserMessage
 from activities.model import ModelActivities
 from activities.prices import Price, Prices
 from activities.turn_input import TurnOptions
-from tests.activities.model_turns import KEY, Desk, host_tool, placed, request
+from tests.activities.model_turns import KEY, Desk, get_user, host_tool, list_zones, placed, request
 from worker.scripted_model import ScriptedModel
 from worker.scripted_responses import Response
 
@@ -474,3 +475,25 @@ async def test_ids_on_the_wire_fit_the_strictest_provider(desk: Desk) -> None:
 
 def test_the_activity_is_named_after_its_method() -> None:
     assert ModelActivities.call_model.__name__ == "call_model"
+
+
+async def test_a_row_keeps_its_phase_and_whose_function_each_call_was(desk: Desk) -> None:
+    """For those who read it when the function may be gone."""
+    facts = FunctionFacts(controller="zones", function="list", protocol="class")
+    own = dataclasses.replace(list_zones, policy=Policy(facts, (), "run"))
+    desk.tools = [own, get_user]
+    desk.model.call([("list_zones", {}), ("get_user", {"id": 1}), ("nobody", {})])
+    reply = await desk.ask(phase="execute", functions=("list_zones", "get_user"))
+    stored = desk.store.placed["t1"][1]
+    assert isinstance(stored, AssistantMessage)
+    assert stored.meta is not None
+    assert stored.meta["phase"] == "execute"
+    assert stored.meta["functions"] == {
+        reply.calls[0].id: {"controller": "zones", "function": "list", "protocol": "class"}
+    }
+    desk.model.say("Done.")
+    desk.turn("t2")
+    await desk.ask(turn_id="t2")
+    plain = desk.store.placed["t2"][1]
+    assert isinstance(plain, AssistantMessage)
+    assert not {"phase", "functions"} & (plain.meta or {}).keys()

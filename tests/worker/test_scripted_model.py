@@ -117,7 +117,62 @@ async def test_what_it_does_not_serve_is_refused(client: AsyncOpenAI) -> None:
     assert [each.id async for each in client.models.list()] == ["scripted"]
     with pytest.raises(NotFoundError):
         await client.embeddings.create(model="m", input="x")
-    with pytest.raises(BadRequestError, match="stream"):
+
+
+async def test_it_streams_the_same_answer_in_pieces(model: ScriptedModel, client: AsyncOpenAI) -> None:
+    calls: Any = [("lookup", {"id": 1}), ("broken", '{"id":')]
+    model.call(calls, "Let me look.")
+    model.call(calls, "Let me look.")
+    whole = await ask(client)
+    chunks = [each async for each in await ask(client, stream=True, stream_options={"include_usage": True})]
+    deltas = [each.choices[0].delta for each in chunks if each.choices]
+    assert "".join(each.content or "" for each in deltas) == whole.choices[0].message.content
+    parts = [part for each in deltas for part in each.tool_calls or ()]
+    for place, call in enumerate(whole.choices[0].message.tool_calls):
+        mine = [part for part in parts if part.index == place]
+        assert (mine[0].id, mine[0].function.name) == (call.id, call.function.name)
+        assert "".join(part.function.arguments or "" for part in mine) == call.function.arguments
+    assert (chunks[-1].choices, chunks[-1].usage) == ([], whole.usage)
+    assert chunks[-2].choices[0].finish_reason == "tool_calls"
+
+
+async def test_usage_is_streamed_only_to_who_asks_for_it(client: AsyncOpenAI) -> None:
+    chunks = [each async for each in await ask(client, stream=True)]
+    assert all(each.choices and each.usage is None for each in chunks)
+
+
+async def test_tokens_of_a_stream_have_their_pace(client: AsyncOpenAI) -> None:
+    async with ScriptedModel(lambda _: "one two three", pace=0.05) as slow:
+        other = client.with_options(base_url=slow.base_url)
+        began = asyncio.get_running_loop().time()
+        assert [each async for each in await ask(other, stream=True)]
+        assert asyncio.get_running_loop().time() - began >= 0.15
+
+
+async def test_any_pieces_can_be_streamed(model: ScriptedModel, client: AsyncOpenAI) -> None:
+    go_on = asyncio.Event()
+    hi = {"choices": [{"index": 0, "delta": {"content": "hi"}, "finish_reason": None}]}
+    model.stream(": comment\n\n", hi, 0.0, go_on, hi, "data: [DONE]\n\n")
+    stream = await ask(client, stream=True)
+    assert (await anext(stream)).choices[0].delta.content == "hi"
+    go_on.set()
+    assert len([each async for each in stream]) == 1
+
+
+async def test_a_stream_can_break_off_or_fall_silent(model: ScriptedModel, client: AsyncOpenAI) -> None:
+    model.cut()
+    stream = await ask(client, stream=True)
+    with pytest.raises(APIConnectionError):
+        [each async for each in stream]
+    model.stream(": comment\n\n", hangs=True)
+    stream = await ask(client, stream=True)
+    await stream.close()
+    await asyncio.wait_for(model.wait_for_hang_ups(1), 3)
+
+
+async def test_errors_are_not_streamed(model: ScriptedModel, client: AsyncOpenAI) -> None:
+    model.respond(429, {"error": {"message": "slow down"}})
+    with pytest.raises(RateLimitError, match="slow down"):
         await ask(client, stream=True)
 
 
