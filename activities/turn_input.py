@@ -1,14 +1,18 @@
 """What starts a turn. One JSON object; a bare string is its `content`."""
 
+import re
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, field_validator
+from pydantic_core import PydanticCustomError
 
 from activities.conversation import Content
+from activities.personas import InstanceTurn
 from activities.wire import Wire
 
 PROMPT_CHARS = 20_000
+SECRET_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 
 
 class StrictWire(Wire):
@@ -76,6 +80,14 @@ class TurnOptions(StrictWire):
     selection: SelectionOptions = SelectionOptions()
     user_api_keys: tuple[str, ...] = ()
 
+    @field_validator("user_api_keys")
+    @classmethod
+    def _names_only(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        # Whoever puts a key where its name belongs must not find it in a history.
+        if any(SECRET_NAME.fullmatch(name) is None for name in given):
+            raise PydanticCustomError("secret_name", "holds names of the worker's secrets, never keys")
+        return given
+
 
 class PauseOptions(StrictWire):
     """How long a pause waits (ISO 8601 duration) and what happens then."""
@@ -116,3 +128,4 @@ class TurnInput(StrictWire):
     limits: TurnLimits = TurnLimits()
     histories: tuple[dict[str, Any], ...] | None = None
     history_ref: str | None = Field(default=None, max_length=200)
+    instance: InstanceTurn | None = None

@@ -1,6 +1,5 @@
 """Reading what started a turn. Pure: a TurnInput, or a refusal that names the field."""
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +13,6 @@ from activities.json_values import Undecodable, json_fault, json_type
 from activities.turn_input import TurnInput
 
 MESSAGE_CHARS = 2_000
-SECRET_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 
 
 def read_turn_input(arguments: Sequence[Any]) -> TurnInput | ErrorDetails:
@@ -60,8 +58,10 @@ def _fault_of(given: TurnInput) -> str | None:
         for field, schema in (("inputSchema", tool.input_schema), ("outputSchema", tool.output_schema)):
             if schema is not None and (broken := broken_schema(schema)):
                 return f"externalTools[{index}].{field}: {broken}"
-    if any(SECRET_NAME.fullmatch(name) is None for name in given.options.user_api_keys):
-        return "options.userApiKeys: holds names of the worker's secrets, never keys"
+    if "userApiKeys" in given.metadata:
+        return (
+            "metadata.userApiKeys: keys never travel with a turn; options.userApiKeys has names of the worker's secrets"
+        )
     return None
 
 

@@ -247,3 +247,12 @@ def test_nothing_a_stranger_sends_raises(arguments: list[Any], form: Literal["ma
 @given(output=json_values)
 def test_any_json_is_an_output_and_stays_as_it_was(output: Any) -> None:
     assert one(toolCallId="c1", output=output).items[0].resolution == Output(output)
+
+
+def test_a_key_in_the_options_of_an_answer_is_refused_and_not_repeated() -> None:
+    key = "sk-proj-1234567890"
+    sent = {"toolCallId": "a", "output": 1, "options": {"userApiKeys": [key]}}
+    refusal = read_answer([sent], "one")
+    assert isinstance(refusal, Refusal)
+    assert "names of the worker's secrets" in refusal.text
+    assert key not in refusal.text

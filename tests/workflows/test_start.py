@@ -165,3 +165,12 @@ def test_an_input_survives_its_own_json() -> None:
 def test_nothing_a_stranger_sends_raises(arguments: list[Any]) -> None:
     told = read_turn_input(arguments)
     assert isinstance(told, TurnInput) or told.message
+
+
+def test_keys_in_metadata_or_options_are_refused_and_not_repeated() -> None:
+    key = "sk-proj-1234567890"
+    for fields in ({"metadata": {"userApiKeys": {"openai": key}}}, {"options": {"userApiKeys": [key]}}):
+        refused = read_turn_input([{"content": "Hi", **fields}])
+        assert isinstance(refused, ErrorDetails)
+        assert "secrets" in refused.message
+        assert key not in refused.message
