@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from math import ceil
 
 from openai import AsyncOpenAI
@@ -15,7 +14,7 @@ from activities.chat_request import merge_options, request_fields
 from activities.choices import Choice, cancelled, read_choice
 from activities.completions import Completion, ReplyFacts
 from activities.contracts import Excerpt
-from activities.controllers.catalogue import Catalogue, ListedFunction
+from activities.controllers.catalogue import Candidate, ListedFunction, catalogue_of
 from activities.conversation import AssistantMessage, Message, ModelUsage
 from activities.errors import SYS_VALIDATION_ERROR
 from activities.heartbeat import heartbeats
@@ -30,22 +29,31 @@ from activities.texts import text_of
 from activities.trimming import fit_turn, trim_history
 from activities.turn_input import SelectionOptions, TurnOptions
 from activities.turn_reading import Reading, TurnReader
+from memory_engine import Embedder
 
-CATALOGUES_KEPT = 16
 MAX_ARGUMENTS_CHARS = 20_000
+SCORES_LOGGED = 20
 
 
 class ChoiceActivities:
-    """The activity that asks for a choice. `client` must be built with `max_retries=0`."""
+    """The activity that asks for a choice. `client` must be built with `max_retries=0`.
+
+    With an `embedder` candidates are found by meaning as well as by words.
+    """
 
     def __init__(
-        self, reader: TurnReader, registry: ToolRegistry, client: AsyncOpenAI, settings: ModelSettings
+        self,
+        reader: TurnReader,
+        registry: ToolRegistry,
+        client: AsyncOpenAI,
+        settings: ModelSettings,
+        embedder: Embedder | None = None,
     ) -> None:
         self._reader = reader
         self._registry = registry
         self._provider = Provider(client, settings)
         self._settings = settings
-        self._catalogue = lru_cache(CATALOGUES_KEPT)(Catalogue)
+        self._embedder = embedder
 
     @activity.defn
     async def choose_functions(self, request: ChoiceRequest) -> ChoiceReply:
@@ -90,7 +98,10 @@ class ChoiceActivities:
             return [each for each in functions if each.name in request.among]
         if options.candidates is not None and len(functions) > options.candidates:
             said = text_of(reading.turn.input.content)
-            likely = {each.function.name for each in self._catalogue(functions).candidates(said, options.candidates)}
+            catalogue = catalogue_of(functions, self._embedder)  # type: ignore[arg-type]  # hashed by identity
+            found = catalogue.candidates(said, options.candidates)
+            likely = {each.function.name for each in found}
+            activity.logger.info("%s: candidates %s", request.turn_id, ", ".join(map(_scored, found[:SCORES_LOGGED])))
             functions = tuple(each for each in functions if each.name in likely)
         share = ceil(len(functions) / request.groups)
         return functions[request.group * share : (request.group + 1) * share]
@@ -182,6 +193,10 @@ def _reply(row: int, message: AssistantMessage) -> ChoiceReply:
         error=facts.error,
         hint=facts.hint,
     )
+
+
+def _scored(candidate: Candidate) -> str:
+    return f"{candidate.function.name} {candidate.score:.2f}"
 
 
 def _without_format(options: TurnOptions) -> TurnOptions:

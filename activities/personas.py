@@ -1,16 +1,79 @@
 """Who answers: a persona's prompt, model and tools, as data."""
 
 from collections.abc import Iterable
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from activities.wire import Wire
 
+# Source: GMIMood of AgentOS.
+Mood = Literal["neutral", "focused", "empathetic", "curious", "assertive", "analytical", "frustrated", "creative"]
+TraitValue = Annotated[float, Field(ge=0, le=1)]
+Modality = Literal["text", "image", "audio"]
+
+
+class MoodAdaptation(Wire):
+    """Which moods an instance may take, and what each adds to the prompt. Without `allowed_moods` it may take any."""
+
+    enabled: bool = True
+    default_mood: Mood = "neutral"
+    allowed_moods: tuple[Mood, ...] | None = None
+    mood_prompts: dict[str, str] = Field(default_factory=dict)
+
+
+class MetaPromptTrigger(Wire):
+    """When a meta prompt is due: every so many turns, at an event, or when somebody asks for it."""
+
+    type: Literal["turn_interval", "event_based", "manual"] = "manual"
+    interval_turns: int = Field(default=10, ge=1, le=1_000_000)
+    event_name: str | None = Field(default=None, max_length=100)
+
+
+class MetaPrompt(Wire):
+    """A question an instance asks the model about itself. Its answer is JSON; see `activities.reflection`."""
+
+    id: str = Field(min_length=1, max_length=100)
+    description: str = ""
+    prompt_template: str = Field(max_length=20_000)
+    model_id: str | None = None
+    max_output_tokens: int = Field(default=512, ge=1, le=8_192)
+    temperature: float = Field(default=0.3, ge=0, le=2)
+    trigger: MetaPromptTrigger = MetaPromptTrigger()
+
+
+class MemoryLifecycle(Wire):
+    """Whether the instance may object when the host's memory wants to drop something."""
+
+    negotiation_enabled: bool = False
+
+
+class PersonaMemory(Wire):
+    """What the persona says of its memory."""
+
+    lifecycle_config: MemoryLifecycle = MemoryLifecycle()
+
+
+class TraceLimits(Wire):
+    """Bounds of the reasoning trace. Values that are no positive integers are ignored, and said to be."""
+
+    max_entries: Any = None
+    max_message_length: Any = None
+
+
+class MemoryImprint(Wire):
+    """What working memory holds from the start."""
+
+    key: str = Field(min_length=1, max_length=200)
+    value: Any = None
+    description: str | None = None
+
 
 class Persona(Wire):
     """One persona. Without `tool_ids` it may use every tool of the app; None elsewhere means the settings' default.
 
-    `history_tokens` bounds what earlier turns may take of the prompt, in estimated tokens.
+    `history_tokens` bounds what earlier turns may take of the prompt, in estimated tokens. The fields after it matter to an
+    instance alone. Source of their names: IPersonaDefinition of AgentOS.
     """
 
     id: str = Field(min_length=1, max_length=200)
@@ -22,6 +85,27 @@ class Persona(Wire):
     temperature: float | None = None
     max_tokens: int | None = None
     history_tokens: int = 32_000
+    version: str = "1"
+    personality_traits: dict[str, TraitValue] = Field(default_factory=dict, max_length=100)
+    mood_adaptation: MoodAdaptation | None = None
+    default_working_memory: dict[str, Any] = Field(default_factory=dict)
+    initial_memory_imprints: tuple[MemoryImprint, ...] = ()
+    meta_prompts: tuple[MetaPrompt, ...] = Field(default=(), max_length=32)
+    memory_config: PersonaMemory | None = None
+    allowed_input_modalities: tuple[Modality, ...] | None = None
+    hard_limits: tuple[str, ...] = Field(default=(), max_length=50)
+    reasoning_trace_config: TraceLimits | None = None
+
+
+class InstanceTurn(Wire):
+    """What the turn of an instance is told of it: whose child it is, and what its persona is like now.
+
+    `persona` is set where the instance has one of its own; `manner` stands behind the persona's prompt.
+    """
+
+    gmi_id: str = Field(min_length=1, max_length=200)
+    persona: Persona | None = None
+    manner: str = Field(default="", max_length=20_000)
 
 
 class Personas:
@@ -37,6 +121,33 @@ class Personas:
         if persona_id is None:
             return next(iter(self._by_id.values()))
         return self._by_id.get(persona_id)
+
+    def of_turn(self, persona_id: str | None, instance: InstanceTurn | None) -> Persona | None:
+        """The persona as a turn uses it: that of its instance, in its present manner, or the app's of that id."""
+        own = instance.persona if instance is not None else None
+        persona = self.within_grants(own) if own is not None and persona_id in (None, own.id) else self.get(persona_id)
+        if persona is None or instance is None or not instance.manner:
+            return persona
+        prompt = f"{persona.base_system_prompt}\n\n{instance.manner}"
+        return persona.model_copy(update={"base_system_prompt": prompt})
+
+    def within_grants(self, own: Persona) -> Persona:
+        """A persona that came from outside, with no other tools than those some persona of the app may use."""
+        granted = self.granted_tools
+        if granted is None:
+            return own
+        wanted = granted if own.tool_ids is None else [name for name in own.tool_ids if name in granted]
+        return own.model_copy(update={"tool_ids": tuple(wanted)})
+
+    @property
+    def granted_tools(self) -> tuple[str, ...] | None:
+        """The tools that the app's personas name together; None when one of them may use every tool."""
+        named: dict[str, None] = {}
+        for persona in self._by_id.values():
+            if persona.tool_ids is None:
+                return None
+            named.update(dict.fromkeys(persona.tool_ids))
+        return tuple(named)
 
     @property
     def ids(self) -> tuple[str, ...]:

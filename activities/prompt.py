@@ -25,7 +25,7 @@ CONTEXT_HEADING = (
 
 def system_messages(persona: Persona, memory: str | None, turn: TurnInput, told: str = "") -> list[ChatMessage]:
     """The one system message: the persona's prompt, memory and host context as quoted data, what is `told` for this request
-    alone; none if all are empty.
+    alone, the persona's hard limits last; none if all are empty.
 
     One, because several servers keep only the first. Each line of the data is quoted, so that no line in it can end the
     quotation.
@@ -37,6 +37,7 @@ def system_messages(persona: Persona, memory: str | None, turn: TurnInput, told:
     if context := {name: value for name, value in overrides.items() if value}:
         sections.append(f"{CONTEXT_HEADING}\n{_quoted(_json(context))}")
     sections.append(clean_text(told))
+    sections.append("\n".join(f"- {clean_text(limit)}" for limit in persona.hard_limits))
     content = "\n\n".join(section for section in sections if section)
     return [{"role": "system", "content": content}] if content else []
 

@@ -69,7 +69,7 @@ class TurnReader:
         turn, placed = self.store.turn_and_rows(turn_id, at + 1)
         if turn is None:
             raise final(SYS_RESOURCE_NOT_FOUND, f"there is no turn {turn_id}")
-        persona = self.personas.get(turn.persona_id)
+        persona = self.personas.of_turn(turn.persona_id, turn.input.instance)
         if persona is None:
             raise final(GMI_PERSONA_NOT_FOUND, f"there is no persona {turn.persona_id}")
         if results:

@@ -125,7 +125,7 @@ class TurnActivities:
             return await asyncio.to_thread(self._store.commit, request)
 
     def _persona_of(self, given: TurnInput) -> Persona:
-        persona = self._personas.get(given.persona_id)
+        persona = self._personas.of_turn(given.persona_id, given.instance)
         if persona is None:
             known = ", ".join(self._personas.ids)
             raise _refused(

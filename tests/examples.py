@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 from activities import contracts, conversation, selection, turn_input
+from activities.personas import InstanceTurn
 from activities.wire import Wire
 from workflows import contracts as shown
 from workflows import transcript
@@ -117,6 +118,7 @@ given = turn_input.TurnInput(
     limits=limits,
     histories=({"type": "userMessage", "text": "hi"},),
     history_ref="h1",
+    instance=InstanceTurn(gmi_id="g1", persona=None, manner="Your mood: focused."),
 )
 
 excerpt = contracts.Excerpt(text="Book", length=9_000, cut=True)

@@ -15,31 +15,37 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
 from activities.choosing import ChoiceActivities
 from activities.contracts import MEMORY_MODEL_TIMEOUT, Patience
+from activities.instances import InstanceActivities
 from activities.memory import MemoryActivities
 from activities.memory_embedder import EmbedderUnavailable, named_embedder
 from activities.memory_keeper import MemoryKeeper
 from activities.memory_models import MemoryModelActivities
 from activities.model import ModelActivities, ModelSettings
 from activities.personas import Personas
+from activities.reflection import ReflectionActivities
 from activities.registry import ToolRegistry
+from activities.store.chunk_store import ChunkStore
 from activities.store.database import Database, open_database
 from activities.store.histories import HistoryStore
+from activities.store.instance_histories import InstanceHistories
 from activities.store.snapshots import SnapshotStore
 from activities.store.turn_store import TurnStore
 from activities.tool_executor import ToolExecutor
 from activities.tools import ToolActivities
 from activities.turn_reading import TurnReader
 from activities.turns import TurnActivities, TurnSettings
-from memory_engine import CognitiveMemoryOptions
+from memory_engine import CognitiveMemoryOptions, Embedder
 from worker.app import AgentApp
 from worker.executions import TemporalExecutions
 from worker.functions import announce
+from worker.gmi.open_turns import TemporalTurns
 from worker.runner import TurnRunner
 from worker.scripted_model import ScriptedModel
 from worker.settings import Settings, SettingsInvalid
+from workflows.gmi import GMIWorkflow
 from workflows.turn import TurnWorkflow
 
-WORKFLOWS = [TurnWorkflow]
+WORKFLOWS = [TurnWorkflow, GMIWorkflow]
 # What our own mistakes raise. They fail a turn with a message; a nondeterminism error, which a fixed deploy heals, does not.
 FAILURES = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError, RecursionError)
 # Temporal sends a cancellation with the answer to a heartbeat, so the throttle bounds how long a cancel takes.
@@ -119,7 +125,9 @@ def build_activities(
     tool_executor: ToolExecutor,
 ) -> list[Any]:
     """Every activity that is registered, once."""
-    store, keeper = TurnStore(database), MemoryKeeper(SnapshotStore(database), _memory_options(settings))
+    embedder = _embedder(settings)
+    store = TurnStore(database)
+    keeper = MemoryKeeper(SnapshotStore(database), CognitiveMemoryOptions(embedder=embedder))
     turns = TurnActivities(
         store,
         HistoryStore(database),
@@ -135,8 +143,11 @@ def build_activities(
         tools=registry,
         client=model_client,
         settings=_model_settings(settings, secrets),
+        chunks=ChunkStore(database),
     )
-    choices = ChoiceActivities(TurnReader(store, personas), registry, model_client, _model_settings(settings, secrets))
+    choices = ChoiceActivities(
+        TurnReader(store, personas), registry, model_client, _model_settings(settings, secrets), embedder
+    )
     tools, memory = ToolActivities(store, registry, tool_executor), MemoryActivities(store, keeper)
     memory_models = MemoryModelActivities(store, keeper, model_client, _memory_model_settings(settings, secrets))
     return [
@@ -152,6 +163,32 @@ def build_activities(
         memory_models.reconcile_memories,
         memory_models.arbitrate,
         memory.post_turn,
+        *_instance_activities(client, personas, registry, settings, secrets, database, model_client, keeper),
+    ]
+
+
+def _instance_activities(
+    client: Client,
+    personas: Personas,
+    registry: ToolRegistry,
+    settings: Settings,
+    secrets: Mapping[str, str],
+    database: Database,
+    model_client: AsyncOpenAI,
+    keeper: MemoryKeeper,
+) -> list[Any]:
+    histories = InstanceHistories(database)
+    patience = Patience(model_timeout=settings.model_timeout, model_attempts=settings.model_attempts)
+    instances = InstanceActivities(histories, personas, registry, keeper, TemporalTurns(client), patience)
+    return [
+        instances.open_instance,
+        instances.read_history,
+        instances.replace_instance_history,
+        instances.look_into_memory,
+        instances.remember_feedback,
+        instances.answer_turn,
+        instances.look_at_turn,
+        ReflectionActivities(histories, model_client, _model_settings(settings, secrets)).reflect,
     ]
 
 
@@ -175,9 +212,9 @@ def _model_settings(settings: Settings, secrets: Mapping[str, str]) -> ModelSett
     )
 
 
-def _memory_options(settings: Settings) -> CognitiveMemoryOptions:
+def _embedder(settings: Settings) -> Embedder | None:
     try:
-        return CognitiveMemoryOptions(embedder=named_embedder(settings.embedder))
+        return named_embedder(settings.embedder)
     except EmbedderUnavailable as fault:
         raise SettingsInvalid(f"TURNHOLD_EMBEDDER: {fault}") from None
 

@@ -2,6 +2,9 @@
 
 TASK_QUEUE = "agent-turns"
 TURN_WORKFLOW = "TurnWorkflow"
+GMI_WORKFLOW = "GMIWorkflow"
+# The signal by which a turn tells its instance where it stands.
+TURN_STOPPED = "turn_stopped"
 
 TURN_STATE = "TurnState"
 CONVERSATION_ID = "ConversationId"
@@ -24,3 +27,8 @@ SEARCH_ATTRIBUTES = {
 def turn_workflow_id(conversation_id: str, turn_id: str) -> str:
     """The id under which clients start a turn."""
     return f"turn-{conversation_id}-{turn_id}"
+
+
+def gmi_workflow_id(gmi_id: str) -> str:
+    """The id under which an instance is started."""
+    return f"gmi-{gmi_id}"

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
+from temporalio.exceptions import ActivityError, ApplicationError, FailureError, is_cancelled_exception
 
 with workflow.unsafe.imports_passed_through():
     # Not `from workflows import rounds`: for a submodule of its own package the sandbox would make a second copy.
@@ -40,6 +40,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.learning import learn
     from workflows.messages import TurnMessages
     from workflows.names import TURN_WORKFLOW
+    from workflows.parent import Parent
     from workflows.pause import FillReason, Pause, Slot
     from workflows.rounds import PlannedCall, Run, Wait
     from workflows.visibility import Visibility
@@ -59,28 +60,36 @@ class TurnWorkflow(TurnMessages):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(arguments)
         self._visibility = Visibility()
+        self._parent = Parent(self._state)
 
     @workflow.run
     async def run(self, *arguments: Any) -> GMIOutput:
         """The life of the turn."""
         if self._invalid is not None:
             self._visibility.ended("failed")
-            raise self._failed(self._invalid)
+            failure = self._failed(self._invalid)
+            await self._parent.tell()
+            raise failure
         try:
             await self._begin()
             error = await self._converse()
             await self._commit("superseded" if self._state.superseded_by else "completed", error)
         except asyncio.CancelledError:
             await self._end_early("cancelled", failure_of(asyncio.CancelledError()), "cancelled")
+            await self._parent.tell()
             raise
         except Exception as fault:
             if is_cancelled_exception(fault):
                 await self._end_early("cancelled", failure_of(fault), "cancelled")
+                await self._parent.tell()
                 raise
             error = failure_of(fault)
             await self._end_early("failed", error, "deadline" if error.code == errors.PAUSE_TIMED_OUT else "failed")
-            raise self._failed(error) from fault
+            failure = self._failed(error)
+            await self._parent.tell()
+            raise failure from fault
         await self._learn()
+        await self._parent.tell()
         await workflow.wait_condition(workflow.all_handlers_finished)
         return self._result()
 
@@ -107,7 +116,7 @@ class TurnWorkflow(TurnMessages):
         limits, progress = self._state.given.limits, self._state.progress
         try:
             if self._state.stack.is_active and not await FunctionChoice(self._state, self._ask_choice).make():
-                return await self._answer_in_words()
+                return None
             while True:
                 if limit := rounds.limit_reached(limits, progress, workflow.now()):
                     return limit
@@ -135,13 +144,6 @@ class TurnWorkflow(TurnMessages):
     async def _describe(self) -> ErrorDetails | None:
         """Have the results of the functions put into words. The error that ends the turn, or None."""
         return (await self._unless_stopped(self._ask_model(False, "describe"))).error
-
-    async def _answer_in_words(self) -> ErrorDetails | None:
-        """Have the model say something where it chose nothing in silence. The error that ends the turn, or None."""
-        if self._state.text:
-            return None
-        limit = rounds.limit_reached(self._state.given.limits, self._state.progress, workflow.now())
-        return limit or (await self._unless_stopped(self._ask_model(False))).error
 
     async def _ask_choice(self, request: ChoiceRequest) -> ChoiceReply:
         state = self._state
@@ -222,6 +224,8 @@ class TurnWorkflow(TurnMessages):
         self._visibility.waiting(pause.calls, pause.deadline)
         self._show_pause()
         self._take_early()
+        if not pause.is_settled:
+            await self._parent.tell()
         while True:
             running |= {slot.call.id: self._run_approved(slot) for slot in _unstarted(pause, running)}
             if pause.is_settled or self._is_stopped:
@@ -305,9 +309,11 @@ class TurnWorkflow(TurnMessages):
             if state.begun is not None:
                 await self._commit(phase, error)
                 return
-        except ActivityError as lost:
+        except FailureError as lost:
+            if is_cancelled_exception(lost):
+                raise
             # The store is away. The next turn of the conversation finds this one ended and closes it.
-            workflow.logger.warning("the turn could not be committed: %s", lost.cause)
+            workflow.logger.warning("the turn could not be committed: %s", lost.cause or lost)
         self._publish(phase)
 
     async def _learn(self) -> None:

@@ -15,14 +15,21 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
+from typing import Any
 
+from temporalio.client import WorkflowFailureError
+
+from activities.personas import MetaPrompt, Persona
 from tests.memory_minds import working
 from tests.support import Harness, external, until
+from tests.workflows.shop import Shop, said
 from worker.app import AgentApp, tool
-from worker.client import Turn, TurnFailed
+from worker.client import Turn
 from worker.demo_script import Saying
 from worker.dev_server import dev_server
+from worker.gmi import GMI
 from worker.scripted_model import ScriptedModel
+from workflows.names import gmi_workflow_id
 
 HISTORIES = Path(__file__).parent / "histories"
 
@@ -176,6 +183,80 @@ async def memory_model(harness: Harness) -> Turn:
     return turn
 
 
+async def chosen_functions(harness: Harness) -> Turn:
+    """The second turn of a conversation that chooses: one choice is dropped, the other runs after an approval, corrected."""
+    await harness.workers[-1].stop()
+    refused, fine = said("422 Unprocessable Entity", {"count": "too many"}), said("201 Created", {"id": "zz9"})
+    shop = await harness.stack.enter_async_context(Shop({"POST /orders": [refused, fine]}))
+    await harness.work(AgentApp(controllers=[shop.controller()]))
+    chosen, dropped = ({"reason": "It is wanted.", "name": name} for name in ("createOrder", "readOrder"))
+    asking: dict[str, Any] = {
+        "conversationId": "s",
+        "options": {"toolSelection": "select", "selection": {"threshold": 0}},
+    }
+    harness.model.call([("selectFunctions", {"functions": [chosen, dropped]})])
+    harness.model.say("How many?")
+    await (await harness.turns.start("Order lamps", **asking)).result()
+
+    harness.model.call([("cancelFunctions", {"functions": [dropped]})])
+    harness.model.say("I have what I need.")
+    for count in (9, 1):
+        harness.model.call([("createOrder", {"body": {"article": "lamp", "count": count}})])
+    harness.model.say("Ordered one lamp.")
+    turn = await harness.turns.start("Nine", **asking)
+    for _ in range(2):
+        [call] = (await harness.pause(turn)).tool_calls or ()
+        await turn.answer([{"toolCallId": call.id, "decision": "approve"}])
+    return turn
+
+
+async def instance(harness: Harness) -> Turn:
+    """An instance: most of its members, a turn that pauses while another message waits, and its end."""
+    gmi = GMI(harness.client, harness.task_queue, task_queue=harness.task_queue)
+    persona = Persona(
+        id="p", meta_prompts=(MetaPrompt(id="gmi_self_trait_adjustment", prompt_template="Look at yourself."),)
+    )
+    await gmi.initialize(persona, {"externalTools": [external("ask")]})
+    harness.model.call([("ask", {})])
+    stop = await gmi.process_turn("Go")
+    waiting = asyncio.create_task(gmi.process_turn("Next"))
+
+    async def is_queued() -> bool:
+        return bool((await gmi.get_status()).queued)
+
+    await until(is_queued)
+    harness.model.script("First.", "Second.")
+    await gmi.handle_tool_result((stop.tool_calls or ())[0].id, "ask", {"type": "success", "result": 1}, "local")
+    await waiting
+    await gmi.set_personality_trait("honesty", 1)
+    await gmi.record_user_feedback({"score": 1, "text": "The port is 8080."})
+    harness.model.say('{"updatedGmiMood": "focused"}')
+    await gmi._trigger_and_process_self_reflection()
+    await gmi.replace_history((await gmi.get_conversation_history())[:1])
+    await gmi.get_overall_health()
+    await gmi.shutdown()
+    return Turn(harness.client, harness.client.get_workflow_handle(gmi_workflow_id(gmi.gmi_id)))
+
+
+async def instance_continued(harness: Harness) -> Turn:
+    """An instance that continued as new while its turn was paused; the answer comes to the later run."""
+    gmi = GMI(harness.client, harness.task_queue, task_queue=harness.task_queue)
+    await gmi.initialize(None, {"externalTools": [external("ask")], "turnsPerRun": 1})
+    handle = harness.client.get_workflow_handle(gmi_workflow_id(gmi.gmi_id))
+    first_run = (await handle.describe()).run_id
+    harness.model.call([("ask", {})])
+    stop = await gmi.process_turn("Go")
+
+    async def has_continued() -> bool:
+        return (await handle.describe()).run_id != first_run
+
+    await until(has_continued)
+    harness.model.say("Done.")
+    await gmi.handle_tool_result((stop.tool_calls or ())[0].id, "ask", {"type": "success", "result": 1}, "local")
+    await gmi.shutdown()
+    return Turn(harness.client, handle)
+
+
 SCENES: list[Callable[[Harness], Awaitable[Turn]]] = [
     completed,
     two_pauses,
@@ -189,6 +270,9 @@ SCENES: list[Callable[[Harness], Awaitable[Turn]]] = [
     rejected_messages,
     worker_restarted,
     memory_model,
+    chosen_functions,
+    instance,
+    instance_continued,
 ]
 
 
@@ -205,8 +289,8 @@ async def main(names: Sequence[str]) -> None:
                     harness = Harness(await server.connect(), server, model, place, stack)
                     await harness.work(AgentApp(tools=[look, transfer]))
                     turn = await scene(harness)
-                    with suppress(TurnFailed):
-                        await turn.result()
+                    with suppress(WorkflowFailureError):
+                        await turn.handle.result()
                     history = await turn.handle.fetch_history()
                     (HISTORIES / f"{scene.__name__}.json").write_text(_portable(history.to_json()) + "\n")
 

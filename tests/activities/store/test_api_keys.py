@@ -69,7 +69,7 @@ def test_the_last_use_is_kept(database: Database) -> None:
 def test_limits_come_with_the_key_of_their_organisation(database: Database) -> None:
     keys = ApiKeyStore(database)
     keys.add(key(1))
-    for limits in (Limits(500, 3), Limits(None, 4), Limits()):
+    for limits in (Limits(500, 3, 9), Limits(None, 4), Limits()):
         keys.set_limits("acme", limits)
         found = keys.find(key(1).prefix)
         assert found is not None

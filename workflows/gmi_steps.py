@@ -1,0 +1,133 @@
+"""Each effect of an instance as one awaitable step: the activity, how long it may take, how often it is tried."""
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from temporalio import workflow
+from temporalio.common import RetryPolicy
+from temporalio.exceptions import ActivityError, ApplicationError, FailureError, is_cancelled_exception
+
+with workflow.unsafe.imports_passed_through():
+    from activities import errors
+    from activities.contracts import Patience
+    from activities.conversation import ErrorDetails
+    from activities.errors import PAYLOAD_ERROR_TYPES
+    from activities.instance_contracts import (
+        AnswerTurn,
+        InstanceOpened,
+        LookAtTurn,
+        OpenInstance,
+        Reflect,
+        Reflection,
+        TurnAnswered,
+        TurnSeen,
+    )
+    from activities.instances import InstanceActivities
+    from activities.reflection import ReflectionActivities
+    from activities.wire import Wire
+    from workflows.failures import failure_of
+    from workflows.gmi_refusal import Refused
+    from workflows.steps import HEARTBEAT, STORE_CALL, measured
+
+T = TypeVar("T", bound=Wire)
+R = TypeVar("R", bound=Wire)
+
+STORE_PATIENCE = timedelta(seconds=30)
+ANSWER_PATIENCE = timedelta(seconds=60)
+REFLECTION_ATTEMPTS = 3
+
+_RETRY = RetryPolicy(
+    initial_interval=timedelta(milliseconds=100),
+    maximum_interval=timedelta(seconds=5),
+    non_retryable_error_types=list(PAYLOAD_ERROR_TYPES),
+)
+
+
+async def open_instance(request: OpenInstance) -> InstanceOpened:
+    """Find the persona."""
+    return await in_store(InstanceActivities.open_instance, request)
+
+
+async def look_at_turn(workflow_id: str) -> TurnSeen:
+    """Ask the server about a turn."""
+    return await in_store(InstanceActivities.look_at_turn, LookAtTurn(workflow_id=workflow_id))
+
+
+async def in_store(method: Callable[[Any, T], Awaitable[R]], request: T) -> R:
+    """A bounded call to the store, as a local activity.
+
+    Raises:
+        Refused: with the code of what went wrong.
+    """
+    try:
+        return await workflow.execute_local_activity_method(
+            method,
+            measured(request),
+            start_to_close_timeout=timedelta(seconds=10),
+            schedule_to_close_timeout=STORE_PATIENCE,
+            local_retry_threshold=STORE_CALL,
+            retry_policy=_RETRY,
+        )
+    except FailureError as fault:
+        raise _refused(fault) from None
+
+
+async def answer_turn(request: AnswerTurn) -> TurnAnswered:
+    """Hand an answer on to the open turn.
+
+    Raises:
+        Refused: the turn did not take it, or is over.
+    """
+    try:
+        return await workflow.execute_activity_method(
+            InstanceActivities.answer_turn,
+            measured(request),
+            start_to_close_timeout=timedelta(seconds=20),
+            schedule_to_close_timeout=ANSWER_PATIENCE,
+            retry_policy=_RETRY,
+            summary=request.name,
+        )
+    except FailureError as fault:
+        raise _refused(fault) from None
+
+
+async def reflect(request: Reflect, patience: Patience) -> Reflection:
+    """One question to the model about the instance. Few tries; its failure is told in the reflection."""
+    attempt = timedelta(seconds=patience.model_timeout)
+    try:
+        return await workflow.execute_activity_method(
+            ReflectionActivities.reflect,
+            measured(request),
+            start_to_close_timeout=attempt + timedelta(seconds=30),
+            schedule_to_close_timeout=attempt * REFLECTION_ATTEMPTS + timedelta(minutes=5),
+            heartbeat_timeout=HEARTBEAT,
+            retry_policy=RetryPolicy(
+                initial_interval=timedelta(seconds=1),
+                maximum_interval=timedelta(seconds=30),
+                maximum_attempts=REFLECTION_ATTEMPTS,
+                non_retryable_error_types=list(PAYLOAD_ERROR_TYPES),
+            ),
+            summary=f"reflection {request.prompt.id}"[:200],
+        )
+    except FailureError as fault:
+        if is_cancelled_exception(fault):
+            raise
+        return Reflection(error=failure_of(fault))
+
+
+def refusal_of(error: ErrorDetails) -> Refused:
+    """A failure as what the sender of a message is told."""
+    details = error.details if isinstance(error.details, dict) else None
+    return Refused(error.message, error.code, details)
+
+
+def _refused(fault: FailureError) -> Refused:
+    """What a failed step is to the sender. A local activity's failure comes bare, another's within an ActivityError."""
+    if is_cancelled_exception(fault):
+        raise fault
+    cause = fault.cause if isinstance(fault, ActivityError) else fault
+    told = failure_of(fault)
+    return refusal_of(
+        told if isinstance(cause, ApplicationError) else told.model_copy(update={"code": errors.SYS_DATABASE_ERROR})
+    )
