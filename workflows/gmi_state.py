@@ -37,7 +37,8 @@ from workflows.gmi_reflection import add_pending, due_prompts
 from workflows.gmi_start import same_start
 from workflows.rounds import add_usage
 
-KEPT_OUTCOMES, OUTCOME_BYTES = 16, 128_000
+# More than may wait at once: a sender whose wait was cut off by a new run asks again, and must find its turn.
+KEPT_OUTCOMES, OUTCOME_BYTES = 128, 256_000
 KEPT_FEEDBACK, FEEDBACK_BYTES = 100, 64_000
 KEPT_EVENTS, EVENT_BYTES = 100, 32_000
 KEPT_REJECTED = 32

@@ -12,6 +12,7 @@ from tests.support import Harness, events_of, external, until
 from tests.worker.gmi.instances import instance
 from worker.app import AgentApp, tool
 from worker.gmi import GMI, GMIError
+from workflows import gmi_state
 
 
 async def ready(harness: Harness, **config: object) -> GMI:
@@ -286,11 +287,14 @@ async def test_a_cancelled_instance_cancels_its_turn_and_ends(harness: Harness) 
     assert described.status == WorkflowExecutionStatus.CANCELED
 
 
-async def test_a_turn_that_ran_before_anybody_remembers_is_not_run_again(harness: Harness) -> None:
+async def test_a_turn_that_ran_before_anybody_remembers_is_not_run_again(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gmi_state, "KEPT_OUTCOMES", 4)
     gmi = await ready(harness)
     answer_last(harness)
     await gmi.process_turn({"content": "First", "interactionId": "t0"})
-    for number in range(1, 18):
+    for number in range(1, 6):
         await gmi.process_turn({"content": "Next", "interactionId": f"t{number}"})
     asked = len(harness.model.requests)
 
@@ -299,7 +303,7 @@ async def test_a_turn_that_ran_before_anybody_remembers_is_not_run_again(harness
     assert told.error is not None
     assert told.error.code == "TURN_ALREADY_RAN"
     assert len(harness.model.requests) == asked
-    assert (await gmi.get_status()).turns == 18
+    assert (await gmi.get_status()).turns == 6
     assert await gmi.get_current_state() == "ready"
 
 
