@@ -45,6 +45,10 @@ async def test_the_three_calls_do_what_they_say(at: Running) -> None:
     assert "ZQ7X4M2K" in found["results"][0]["memory"]["content"]
 
 
+def test_the_readme_has_the_same_three_calls() -> None:
+    assert f"```sh\n{BLOCKS[2]}```" in (ROOT / "README.md").read_text()
+
+
 def test_every_setting_of_the_page_is_one_that_is_read() -> None:
     named = set(re.findall(r"^\| `(TURNHOLD_\w+)`|, `(TURNHOLD_\w+)`", PAGE, re.MULTILINE))
     variables = {one or other for one, other in named} - {"TURNHOLD_DATABASE_URL", "TURNHOLD_MEMORY_MODEL"}
