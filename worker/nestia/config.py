@@ -82,7 +82,7 @@ class NestiaConfig(StrictWire):
     system_prompt: SystemPromptConfig = SystemPromptConfig()
     threshold: int = Field(default=8, ge=0, le=128)
     candidates: int | None = Field(default=None, ge=1, le=1_000)
-    initialize: bool = True
+    initialize: bool = False
     describe: Literal["each", "end", "off"] = "each"
 
     @field_validator("timezone")

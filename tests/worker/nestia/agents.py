@@ -14,7 +14,7 @@ from worker.nestia import NestiaAgent
 
 RUN = [Rule("run")]
 # Every phase, however few functions there are.
-PHASES: dict[str, Any] = {"threshold": 0, "locale": "en-US", "timezone": "UTC"}
+PHASES: dict[str, Any] = {"threshold": 0, "initialize": True, "locale": "en-US", "timezone": "UTC"}
 DIRECT: dict[str, Any] = {**PHASES, "initialize": False}
 
 
