@@ -3,6 +3,9 @@
 import asyncio
 import base64
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -23,7 +26,8 @@ from worker.dev_server import DevServer
 from worker.scripted_model import ScriptedModel
 from worker.settings import Settings
 
-SHARED = Path(__file__).resolve().parents[2] / "shared"
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = ROOT.parent / "shared"
 
 
 def external(name: str, **fields: Any) -> dict[str, Any]:
@@ -77,6 +81,35 @@ class Harness:
         await worker.start()
         self.workers.append(worker)
         return worker
+
+    def work_apart(self, app: str | None = None, **environment: str) -> subprocess.Popen[bytes]:
+        """`python -m worker` on this queue and database: a process that can be killed. It ends with the test."""
+        settings = self.settings
+        process = subprocess.Popen(
+            [sys.executable, "-m", "worker", *([app] if app else [])],
+            cwd=ROOT,
+            env={
+                **os.environ,
+                "TEMPORAL_ADDRESS": self.server.address,
+                "TEMPORAL_NAMESPACE": "default",
+                "TURNHOLD_DATABASE_URL": settings.database_url,
+                "TURNHOLD_TASK_QUEUE": self.task_queue,
+                "TURNHOLD_MODEL": settings.model,
+                "OPENAI_BASE_URL": self.model.base_url,
+                "OPENAI_API_KEY": "sk-test-key-of-the-tests",
+                **environment,
+            },
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+        def end() -> None:
+            process.kill()
+            process.wait()
+
+        self.stack.callback(end)
+        return process
 
     def store(self) -> TurnStore:
         """The worker's store, for a look at what stands."""

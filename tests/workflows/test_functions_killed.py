@@ -1,10 +1,6 @@
 """A worker that dies in the middle of a call to an API."""
 
 import asyncio
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 from activities.errors import TOOL_OUTCOME_UNKNOWN
 from tests.activities.recording import Recorded
@@ -12,39 +8,7 @@ from tests.support import Harness
 from tests.workflows.shop import ADDRESS_VARIABLE, Answer, Shop, ask, let_run, results, said
 from worker.app import AgentApp
 
-ROOT = Path(__file__).resolve().parents[2]
 APP = "tests.workflows.shop_app:app"
-
-
-def start_worker(harness: Harness, shop: Shop) -> subprocess.Popen[bytes]:
-    """`python -m worker` on the harness's queue and database."""
-    settings = harness.settings
-    environment = {
-        **os.environ,
-        "TEMPORAL_ADDRESS": harness.server.address,
-        "TEMPORAL_NAMESPACE": "default",
-        "TURNHOLD_DATABASE_URL": settings.database_url,
-        "TURNHOLD_TASK_QUEUE": harness.task_queue,
-        "TURNHOLD_MODEL": settings.model,
-        "OPENAI_BASE_URL": harness.model.base_url,
-        "OPENAI_API_KEY": "sk-test-key-of-the-tests",
-        ADDRESS_VARIABLE: shop.url,
-    }
-    process = subprocess.Popen(
-        [sys.executable, "-m", "worker", APP],
-        cwd=ROOT,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-
-    def end() -> None:
-        process.kill()
-        process.wait()
-
-    harness.stack.callback(end)
-    return process
 
 
 async def test_it_sends_a_write_once_though_its_worker_was_killed_after_the_server_had_it(harness: Harness) -> None:
@@ -64,7 +28,7 @@ async def test_it_sends_a_write_once_though_its_worker_was_killed_after_the_serv
         Shop({"POST /orders": [lost(has_write), fine], "GET /orders/7": [lost(has_read), fine]})
     )
     harness.model.call([("createOrder", {"body": {"article": "lamp"}}), ("readOrder", {"orderId": "7"})])
-    process = start_worker(harness, shop)
+    process = harness.work_apart(APP, **{ADDRESS_VARIABLE: shop.url})
     turn = await ask(harness)
     await asyncio.wait_for(asyncio.gather(has_write.wait(), has_read.wait()), 60)
     process.kill()

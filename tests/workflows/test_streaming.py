@@ -1,11 +1,7 @@
 """Whole turns that stream, on a real server: what readers see, what the history does not, and a worker that dies."""
 
 import asyncio
-import os
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +14,6 @@ from worker.chunks import ChunkReader, NotStreamed, TextView, TurnUnknown, text_
 from worker.client import Turn, TurnFailed
 from worker.scripted_streams import DONE
 
-ROOT = Path(__file__).resolve().parents[2]
 STREAM = {"stream": True}
 
 
@@ -233,7 +228,7 @@ async def test_a_reader_sees_the_text_once_though_a_worker_was_killed_in_the_mid
 ) -> None:
     harness.model.stream(delta("Half of the first"), hangs=True)
     harness.model.stream(delta("The whole "), delta("answer.", "stop"), DONE)
-    process = _start_worker(harness)
+    process = harness.work_apart()
     turn = await harness.turns.start("go", options=STREAM)
     view = TextView()
     told: list[GMIOutputChunk] = []
@@ -247,33 +242,3 @@ async def test_a_reader_sees_the_text_once_though_a_worker_was_killed_in_the_mid
     assert told[0].content == "Half of the first"
     assert view.text == (await turn.result()).response_text == "The whole answer."
     await until(lambda: len(harness.model.requests) == 2)
-
-
-def _start_worker(harness: Harness) -> subprocess.Popen[bytes]:
-    """`python -m worker` on the harness's queue and database."""
-    settings = harness.settings
-    environment = {
-        **os.environ,
-        "TEMPORAL_ADDRESS": harness.server.address,
-        "TEMPORAL_NAMESPACE": "default",
-        "TURNHOLD_DATABASE_URL": settings.database_url,
-        "TURNHOLD_TASK_QUEUE": harness.task_queue,
-        "TURNHOLD_MODEL": settings.model,
-        "OPENAI_BASE_URL": harness.model.base_url,
-        "OPENAI_API_KEY": "sk-test-key-of-the-tests",
-    }
-    process = subprocess.Popen(
-        [sys.executable, "-m", "worker"],
-        cwd=ROOT,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-
-    def end() -> None:
-        process.kill()
-        process.wait()
-
-    harness.stack.callback(end)
-    return process
