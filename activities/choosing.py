@@ -8,7 +8,7 @@ from math import ceil
 from openai import AsyncOpenAI
 from temporalio import activity
 
-from activities.asking import Prompt, Provider, UnknownSecretError
+from activities.asking import Prompt, Provider
 from activities.call_ids import mint_call_id
 from activities.chat_request import merge_options, request_fields
 from activities.choices import Choice, cancelled, read_choice
@@ -16,13 +16,10 @@ from activities.completions import Completion, ReplyFacts
 from activities.contracts import Excerpt
 from activities.controllers.catalogue import Candidate, ListedFunction, catalogue_of
 from activities.conversation import AssistantMessage, Message, ModelUsage
-from activities.errors import SYS_VALIDATION_ERROR
-from activities.heartbeat import heartbeats
-from activities.model_failures import final, provider_failure
+from activities.model_failures import answered
 from activities.model_settings import ModelSettings
 from activities.phases import choice_facts, earlier_tries, listing, phase_prompt, phase_tool
 from activities.prompt import system_messages
-from activities.provider_errors import ProviderFault
 from activities.registry import ToolRegistry
 from activities.selection import ChoiceFacts, ChoiceReply, ChoiceRequest, ChosenFunction
 from activities.texts import text_of
@@ -62,15 +59,7 @@ class ChoiceActivities:
         Raises:
             ApplicationError: as `call_model`.
         """
-        async with heartbeats():
-            try:
-                return await self._choose(request)
-            except ProviderFault as fault:
-                failure = provider_failure(fault, self._settings.provider, self._provider.secrets())
-            except UnknownSecretError as error:
-                failure = final(SYS_VALIDATION_ERROR, str(error))
-        # Raised out here, the failure has no cause and a short stack: there is nothing in it that a reader must not see.
-        raise failure
+        return await answered(self._choose(request), self._settings.provider, self._provider.secrets)
 
     async def _choose(self, request: ChoiceRequest) -> ChoiceReply:
         reading = await asyncio.to_thread(self._reader.read, request.turn_id, request.rows, request.row)

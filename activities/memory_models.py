@@ -10,17 +10,13 @@ from dataclasses import dataclass
 from openai import AsyncOpenAI
 from temporalio import activity
 
-from activities.asking import UnknownSecretError
 from activities.contracts import MemoryAnswered, MemoryAsk, MemoryStage
-from activities.errors import SYS_VALIDATION_ERROR
 from activities.exchanges import exchange_of
-from activities.heartbeat import heartbeats
 from activities.memory_answers import read_answers
 from activities.memory_asking import MemoryModel, kept_answers, take, worth_asking
 from activities.memory_keeper import Exchange, MemoryKeeper, scope_of
-from activities.model_failures import final, provider_failure
+from activities.model_failures import answered
 from activities.model_settings import ModelSettings
-from activities.provider_errors import ProviderFault
 from activities.store.errors import SnapshotDamaged
 from activities.store.records import Scope
 from activities.store.turn_store import TurnStore
@@ -74,18 +70,11 @@ class MemoryModelActivities:
         return await self._stage("arbitrate", ask)
 
     async def _stage(self, stage: MemoryStage, ask: MemoryAsk) -> MemoryAnswered:
-        async with heartbeats():
-            try:
-                return await self._answered(stage, ask)
-            except ProviderFault as fault:
-                failure = provider_failure(fault, self._settings.provider, self._model.secrets())
-            except UnknownSecretError as error:
-                failure = final(SYS_VALIDATION_ERROR, str(error))
-            except (SnapshotDamaged, MemoryEngineError):
-                # The last step meets the same memory, and tells what is wrong with it.
-                return MemoryAnswered(answers=ask.answers)
-        # Raised out here, the failure has no cause and a short stack: there is nothing in it that a reader must not see.
-        raise failure
+        try:
+            return await answered(self._answered(stage, ask), self._settings.provider, self._model.secrets)
+        except (SnapshotDamaged, MemoryEngineError):
+            # The last step meets the same memory, and tells what is wrong with it.
+            return MemoryAnswered(answers=ask.answers)
 
     async def _answered(self, stage: MemoryStage, ask: MemoryAsk) -> MemoryAnswered:
         if not self._settings.model:

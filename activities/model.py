@@ -12,20 +12,18 @@ from openai import AsyncOpenAI
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.asking import Prompt, Provider, UnknownSecretError
+from activities.asking import Prompt, Provider
 from activities.chat_request import ToolDefinitions, merge_options, output_limit, request_fields, tool_fields
 from activities.completions import Completion, ReplyFacts, empty_response
 from activities.contracts import Excerpt, ModelReply, ModelRequest, ToolFacts
 from activities.conversation import Arguments, AssistantMessage, ErrorDetails, ModelUsage, ToolCall, ToolMessage
-from activities.errors import GMI_PROCESSING_ERROR, HISTORY_UNPAIRED, SYS_VALIDATION_ERROR
-from activities.heartbeat import heartbeats
-from activities.model_failures import final, provider_failure
+from activities.errors import GMI_PROCESSING_ERROR, HISTORY_UNPAIRED
+from activities.model_failures import answered, final
 from activities.model_settings import ModelSettings as ModelSettings
 from activities.pairing import pairing_fault
 from activities.personas import Persona, Personas
 from activities.phases import phase_prompt
 from activities.prompt import has_calls, system_messages
-from activities.provider_errors import ProviderFault
 from activities.requested_calls import JudgedCall, Offer, cross, judge_calls
 from activities.selection import CallPhase
 from activities.store.chunk_store import ReplyPlace
@@ -80,15 +78,7 @@ class ModelActivities:
             ApplicationError: LLM_PROVIDER_ERROR (details: status, code, message, provider), retryable or not;
                 HISTORY_UNPAIRED, SYS_RESOURCE_NOT_FOUND, GMI_PERSONA_NOT_FOUND or SYS_VALIDATION_ERROR, not retryable.
         """
-        async with heartbeats():
-            try:
-                return await self._call(request)
-            except ProviderFault as fault:
-                failure = provider_failure(fault, self._settings.provider, self._provider.secrets())
-            except UnknownSecretError as error:
-                failure = final(SYS_VALIDATION_ERROR, str(error))
-        # Raised out here, the failure has no cause and a short stack: there is nothing in it that a reader must not see.
-        raise failure
+        return await answered(self._call(request), self._settings.provider, self._provider.secrets)
 
     async def _call(self, request: ModelRequest) -> ModelReply:
         reading = await asyncio.to_thread(

@@ -12,18 +12,16 @@ from typing import Any
 from openai import AsyncOpenAI
 from temporalio import activity
 
-from activities.asking import Prompt, Provider, UnknownSecretError
+from activities.asking import Prompt, Provider
 from activities.chat_request import request_fields
 from activities.completions import Completion
 from activities.conversation import ErrorDetails, ModelUsage, UserMessage
-from activities.errors import GMI_PROCESSING_ERROR, SYS_VALIDATION_ERROR
-from activities.heartbeat import heartbeats
+from activities.errors import GMI_PROCESSING_ERROR
 from activities.history_messages import shown
 from activities.instance_contracts import Reflect, Reflection
 from activities.json_values import clean_json, clean_text, encoded_size
-from activities.model_failures import final, provider_failure
+from activities.model_failures import answered
 from activities.model_settings import ModelSettings
-from activities.provider_errors import ProviderFault
 from activities.store.errors import NotOwner
 from activities.store.instance_histories import InstanceHistories, Owner
 from activities.store_failures import store_failures
@@ -56,14 +54,7 @@ class ReflectionActivities:
         Raises:
             ApplicationError: LLM_PROVIDER_ERROR, retryable or not; SYS_DATABASE_ERROR.
         """
-        async with heartbeats():
-            try:
-                return await self._ask(request)
-            except ProviderFault as fault:
-                failure = provider_failure(fault, self._settings.provider, self._provider.secrets())
-            except UnknownSecretError as error:
-                failure = final(SYS_VALIDATION_ERROR, str(error))
-        raise failure
+        return await answered(self._ask(request), self._settings.provider, self._provider.secrets)
 
     async def _ask(self, request: Reflect) -> Reflection:
         with store_failures():
