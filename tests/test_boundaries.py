@@ -33,7 +33,17 @@ PURE = (
     *("rounds", "pause", "inbox", "answers", "start", "turn_state", "transcript", "display", "contracts", "names"),
     *("corrections", "function_stack"),
     *("gmi_context", "gmi_trace", "gmi_character", "gmi_feedback", "gmi_lifecycle", "gmi_health", "gmi_reflection"),
-    *("gmi_contracts", "gmi_refusal", "gmi_queue", "gmi_state", "gmi_start", "gmi_display"),
+    *(
+        "gmi_contracts",
+        "gmi_refusal",
+        "gmi_queue",
+        "gmi_state",
+        "gmi_turn_book",
+        "gmi_adaptation",
+        "gmi_usage",
+        "gmi_start",
+        "gmi_display",
+    ),
 )
 
 LOAD_ALL = """

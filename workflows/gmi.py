@@ -21,9 +21,11 @@ with workflow.unsafe.imports_passed_through():
     import workflows.gmi_steps as gmi_steps
     from activities.errors import SYS_NOT_INITIALIZED
     from activities.instance_contracts import OpenInstance, Reflect
+    from workflows.gmi_adaptation import take_reflection
     from workflows.gmi_contracts import InstanceStatus
     from workflows.gmi_reflection import prompt_of
     from workflows.gmi_refusal import Refused
+    from workflows.gmi_turn_book import drop_queue
     from workflows.gmi_turns import InstanceTurns
     from workflows.names import GMI_WORKFLOW
 
@@ -133,7 +135,7 @@ class GMIWorkflow(InstanceTurns):
             trace=tuple(trace),
         )
         reflection = await gmi_steps.reflect(request, state.patience)
-        state.take_reflection(prompt_id, reflection, workflow.now())
+        take_reflection(state, prompt_id, reflection, workflow.now())
         state.note("SELF_REFLECTION_COMPLETE", prompt_id, workflow.now())
         state.is_reflecting, self._reflection = False, None
 
@@ -144,7 +146,7 @@ class GMIWorkflow(InstanceTurns):
         if state.persona is None:
             # Those who wait for it would wait for ever.
             self._failure = Refused("the instance was cancelled before it was ready", SYS_NOT_INITIALIZED)
-        state.drop_queue()
+        drop_queue(state)
         state.note("LIFECYCLE", "The instance shuts down", workflow.now())
         if state.open is not None:
             await self._tell(state.open, lambda handle: handle.cancel())

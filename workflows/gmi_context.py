@@ -9,6 +9,7 @@ from activities.history_messages import ConversationMessage, read_messages
 from activities.json_values import encoded_size
 from workflows.gmi_refusal import Refused, only, read_object
 from workflows.gmi_state import InstanceState, digest_of
+from workflows.gmi_turn_book import move_to
 
 SOURCES_BYTES = 64_000
 ID_CHARS = 150
@@ -84,7 +85,7 @@ def apply_context(state: InstanceState, given: dict[str, Any]) -> None:
     """Source: hydrateTurnContext of AgentOS: a blank organisation means none, an empty list of sources none were found, and
     what is left out stays as it is."""
     if conversation_id := (given.get("conversationId") or "").strip():
-        state.move_to(conversation_id)
+        move_to(state, conversation_id)
     if session_id := (given.get("sessionId") or "").strip():
         state.session_id = session_id
     if (organization_id := given.get("organizationId")) is not None:

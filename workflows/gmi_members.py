@@ -7,7 +7,9 @@ from typing import Any
 from temporalio import workflow
 
 with workflow.unsafe.imports_passed_through():
+    import workflows.gmi_adaptation as adaptation
     import workflows.gmi_steps as steps
+    import workflows.gmi_turn_book as book
     from activities.conversation import ErrorDetails
     from activities.instance_contracts import (
         HistoryPage,
@@ -126,7 +128,7 @@ class InstanceMembers(InstanceMessages):
             self._check_idle("the history stays as it is")
             replaced = await steps.in_store(InstanceActivities.replace_instance_history, request)
         if forgets:
-            state.forget_turns(history.inputs)
+            book.forget_turns(state, history.inputs)
         elif not history.append:
             state.last_turn = None
         verb = "grew by" if history.append else "is now"
@@ -156,7 +158,7 @@ class InstanceMembers(InstanceMessages):
     async def _record_user_feedback(self, feedback: Feedback) -> dict[str, Any]:
         """Record it, and let memory keep its words. Memory's failure is told in the trace and fails nothing."""
         state = self._state
-        state.take_feedback(feedback, workflow.now())
+        adaptation.take_feedback(state, feedback, workflow.now())
         learned = 0
         if told := statements(feedback):
             key = request_key(workflow.info().first_execution_run_id, _update_id())

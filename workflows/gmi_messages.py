@@ -22,6 +22,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.gmi_refusal import Refused, read_model, read_object
     from workflows.gmi_start import read_start
     from workflows.gmi_state import InstanceState
+    from workflows.gmi_turn_book import heard
     from workflows.names import TURN_STOPPED
 
 # What a turn says is smaller; a stranger's notice must not fill the state.
@@ -112,7 +113,7 @@ class InstanceMessages:
         except Refused as refused:
             self._state.reject(TURN_STOPPED, str(refused), now)
             return
-        if self._state.heard(notice, now):
+        if heard(self._state, notice, now):
             self._show()
         else:
             self._state.reject(TURN_STOPPED, f"no such turn is open: {notice.turn_id[:100]!r}", now)

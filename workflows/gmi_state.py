@@ -1,5 +1,7 @@
 """Everything an instance knows, in the one value that it hands itself when it continues as new. Pure; time is a parameter.
 
+What happens to it is decided beside: its turns in `gmi_turn_book`, what it becomes in `gmi_adaptation`.
+
 Every part has a bound, so that the whole stays under what the server takes.
 """
 
@@ -11,9 +13,8 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from activities.contracts import Patience
-from activities.conversation import CostAggregator, CostEntry, ErrorDetails, GMIOutput, ModelUsage
-from activities.errors import SYS_NOT_INITIALIZED
-from activities.instance_contracts import InstanceOpened, InstanceScope, Reflection
+from activities.conversation import CostAggregator, ErrorDetails
+from activities.instance_contracts import InstanceOpened, InstanceScope
 from activities.json_values import encoded_size
 from activities.personas import InstanceTurn, Mood, Persona
 from activities.wire import Wire
@@ -29,22 +30,14 @@ from workflows.gmi_contracts import (
     RejectedMessage,
     StartInstance,
     TraceEntry,
-    TurnNotice,
     TurnOutcome,
 )
 from workflows.gmi_lifecycle import LifecycleActionResponse
-from workflows.gmi_reflection import add_pending, due_prompts
 from workflows.gmi_start import same_start
-from workflows.rounds import add_usage
 
-# More than may wait at once: a sender whose wait was cut off by a new run asks again, and must find its turn.
-KEPT_OUTCOMES, OUTCOME_BYTES = 128, 256_000
-KEPT_FEEDBACK, FEEDBACK_BYTES = 100, 64_000
 KEPT_EVENTS, EVENT_BYTES = 100, 32_000
 KEPT_REJECTED = 32
-KEPT_TURNS = 64
 MEMORY_KEYS, MEMORY_BYTES = 256, 128_000
-PENDING_BYTES = 64_000
 CARRIED_BYTES = 1_400_000
 MOOD, USER_CONTEXT, TASK_CONTEXT = "currentGmiMood", "currentUserContext", "currentTaskContext"
 
@@ -192,158 +185,10 @@ class InstanceState(Wire):
         waiting = next((each for each in self.queue if each.turn_id == turn_id), None)
         return waiting or next((each for each in reversed(self.outcomes) if each.turn_id == turn_id), None)
 
-    def begin_turn(self, queued: QueuedTurn, key: str, now: datetime) -> None:
-        """The turn is about to start."""
-        self.open = OpenTurn(
-            turn_id=queued.turn_id,
-            conversation_id=queued.conversation_id,
-            workflow_id=queued.workflow_id,
-            key=key,
-            digest=queued.digest,
-            started_at=now,
-        )
-        said = queued.body.get("content")
-        self.conversation_id, self.error = queued.conversation_id, None
-        self.last_turn = LastTurn(
-            turn_id=queued.turn_id,
-            conversation_id=queued.conversation_id,
-            key=key,
-            said=digest_of(said),
-            is_user_turn=queued.body.get("type", "text") in ("text", "multimodal_content"),
-        )
-        self.held[queued.turn_id] = digest_of(said)
-        while len(self.held) > KEPT_TURNS:
-            del self.held[next(iter(self.held))]
-        shown = said[:100] if isinstance(said, str) else "a message of several parts"
-        self.note("INTERACTION_START", f"Turn {queued.turn_id}", now, {"input": shown}, queued.turn_id)
-
-    def heard(self, notice: TurnNotice, now: datetime) -> bool:
-        """Take a notice of the open turn. False when it is another's, or an old one."""
-        turn = self.open
-        if turn is None or notice.workflow_id != turn.workflow_id or notice.number <= turn.number:
-            return False
-        if notice.output.is_final:
-            self.end_turn(notice.output, now)
-            return True
-        pending = notice.pending if encoded_size(notice.pending) <= PENDING_BYTES else None
-        self.open = turn.model_copy(update={"number": notice.number, "output": notice.output, "pending": pending})
-        names = ", ".join(call.name for call in notice.output.tool_calls or ())
-        self.note("TOOL_CALL_REQUESTED", f"The turn waits for its host: {names}", now, turn_id=turn.turn_id)
-        return True
-
-    def answered(self, turn: OpenTurn) -> None:
-        """The host has answered the turn's pause: it goes on. By now it may have stopped again, or ended."""
-        if self.open is not None and (self.open.workflow_id, self.open.number) == (turn.workflow_id, turn.number):
-            self.open = self.open.model_copy(update={"output": None, "pending": None})
-
-    def end_turn(self, output: GMIOutput, now: datetime) -> None:
-        """The open turn has ended."""
-        turn = self.open
-        assert turn is not None
-        self.open = None
-        self.keep_outcome(turn.turn_id, turn.conversation_id, turn.digest, output)
-        self.turns += 1
-        self.usage = _sum(self.usage, output.usage)
-        failed = output.error
-        if failed is not None:
-            self.failed += 1
-            self.error = failed
-            self.note("ERROR", failed.message, now, {"code": failed.code}, turn.turn_id)
-        self.note("INTERACTION_END", f"Turn {turn.turn_id} ended", now, turn_id=turn.turn_id)
-        if failed is not None and sum(entry.type == "ERROR" for entry in self.trace[-20:]) >= 2:
-            self.raise_event("error_threshold_exceeded")
-        if failed is None:
-            self._reflect_when_due()
-
-    def refuse_turn(self, output: GMIOutput, now: datetime) -> None:
-        """The turn that was about to start did not: its sender is told, and nothing else comes of it."""
-        turn = self.open
-        assert turn is not None
-        self.open, self.last_turn = None, None
-        self.held.pop(turn.turn_id, None)
-        self.keep_outcome(turn.turn_id, turn.conversation_id, turn.digest, output)
-        self.note("WARNING", output.error.message if output.error else "The turn did not start", now)
-
-    def keep_outcome(self, turn_id: str, conversation_id: str, digest: str, output: GMIOutput) -> None:
-        """Keep how a turn ended, in place of the oldest."""
-        self.outcomes.append(
-            TurnOutcome(turn_id=turn_id, conversation_id=conversation_id, digest=digest, output=output)
-        )
-        _keep_newest(self.outcomes, KEPT_OUTCOMES, OUTCOME_BYTES)
-
-    def drop_queue(self) -> None:
-        """Turns that will not run: their senders are told."""
-        error = ErrorDetails(code=SYS_NOT_INITIALIZED, message="the instance was shut down before the turn could begin")
-        for each in self.queue:
-            output = GMIOutput(is_final=True, error=error, turn_id=each.turn_id, conversation_id=each.conversation_id)
-            self.keep_outcome(each.turn_id, each.conversation_id, each.digest, output)
-        self.queue = []
-
-    def take_feedback(self, feedback: Feedback, now: datetime) -> None:
-        """Record what the user said about the agent."""
-        self.feedback.append(feedback)
-        _keep_newest(self.feedback, KEPT_FEEDBACK, FEEDBACK_BYTES)
-        details = feedback.model_dump(mode="json", by_alias=True, exclude_none=True)
-        kind = "WARNING" if feedback.polarity == "negative" else "DEBUG"
-        self.note(kind, f"User feedback: {feedback.polarity}", now, details)
-        if feedback.polarity != "neutral":
-            self.raise_event("user_frustrated" if feedback.polarity == "negative" else "user_satisfied")
-
-    def raise_event(self, name: str) -> None:
-        """Something that a meta prompt may wait for; it is looked at after the next turn."""
-        if name not in self.events:
-            self.events.append(name)
-
     def keep_event(self, response: LifecycleActionResponse) -> None:
         """Keep what was answered, so that an event that comes twice is answered twice alike."""
         self.answered_events.append(response)
-        _keep_newest(self.answered_events, KEPT_EVENTS, EVENT_BYTES)
-
-    def forget_turns(self, kept_inputs: list[str]) -> None:
-        """The history was replaced: of a turn whose message it does not hold any more, only that it ran is kept.
-
-        One message keeps one turn, the newest first.
-        """
-        left = list(kept_inputs)
-        held: dict[str, str] = {}
-        for turn_id, said in reversed(list(self.held.items())):
-            if said in left:
-                left.remove(said)
-                held[turn_id] = said
-        self.held = dict(reversed(held.items()))
-        tracing.forget_turns(self.trace, self.held)
-        if self.last_turn is not None and self.last_turn.turn_id not in self.held:
-            self.last_turn = None
-
-    def move_to(self, conversation_id: str) -> None:
-        """Go on in another conversation: what was kept for the last turn of this one is dropped."""
-        if conversation_id != self.conversation_id:
-            self.conversation_id, self.rag_sources, self.last_turn = conversation_id, None, None
-
-    def take_reflection(self, prompt_id: str, reflection: Reflection, now: datetime) -> None:
-        """Grant what a reflection wishes for, within bounds."""
-        if reflection.usage is not None:
-            self.usage = add_usage(self.usage, reflection.usage, reflection.provider, reflection.model)
-        if reflection.error is not None:
-            self.note("WARNING", f"{prompt_id}: {reflection.error.message}", now)
-            return
-        changed: dict[str, Any] = {}
-        if traits := character.adapted_traits(self.own_persona, self.traits, reflection.traits):
-            self.traits = {**self.traits, **traits}
-            changed["traits"] = traits
-        if mood := character.adapted_mood(self.own_persona, reflection.mood):
-            self.mood = mood
-            self.remember(MOOD, mood)
-            changed["mood"] = mood
-        skill, complexity = reflection.skill_level, reflection.task_complexity
-        if skill is not None and self._remember_in(USER_CONTEXT, "skillLevel", skill):
-            changed["skillLevel"] = skill
-        if complexity is not None and self._remember_in(TASK_CONTEXT, "complexity", complexity):
-            changed["complexity"] = complexity
-        kept = [key for key, value in reflection.working_memory.items() if key != MOOD and self.remember(key, value)]
-        if kept:
-            changed["imprints"] = kept
-        self.note("STATE_CHANGE", f"{prompt_id}: {reflection.rationale or 'no reason given'}", now, changed or None)
+        keep_newest(self.answered_events, KEPT_EVENTS, EVENT_BYTES)
 
     def trimmed(self) -> "InstanceState":
         """The state as the next run gets it. Were it ever too large for the server, what can be missed is left out."""
@@ -379,16 +224,6 @@ class InstanceState(Wire):
             error=self.error,
         )
 
-    def _remember_in(self, key: str, field_name: str, value: str) -> bool:
-        held = self.working_memory.get(key)
-        return self.remember(key, {**(held if isinstance(held, dict) else {}), field_name: value})
-
-    def _reflect_when_due(self) -> None:
-        user_turn = self.last_turn is not None and self.last_turn.is_user_turn
-        due = due_prompts(self.own_persona, self.counters, self.events, user_turn=user_turn)
-        self.events = []
-        add_pending(self.reflections, due)
-
 
 def digest_of(said: Any) -> str:
     """What tells one message from another."""
@@ -396,26 +231,8 @@ def digest_of(said: Any) -> str:
     return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def _keep_newest(entries: list[Any], most: int, room: int) -> None:
+def keep_newest(entries: list[Any], most: int, room: int) -> None:
+    """Drop the oldest entries of more than `most`, or of more than `room` bytes together; the newest one stays."""
     del entries[:-most]
     while len(entries) > 1 and encoded_size(entries) > room:
         del entries[0]
-
-
-def _sum(total: CostAggregator, more: CostAggregator | None) -> CostAggregator:
-    """Both, model by model."""
-    if more is None:
-        return total
-    for entry in more.breakdown:
-        total = add_usage(total, _as_usage(entry), entry.provider_id, entry.model_id)
-    missing = total.calls_without_usage + more.calls_without_usage
-    return total.model_copy(update={"calls_without_usage": missing})
-
-
-def _as_usage(entry: CostEntry) -> ModelUsage:
-    return ModelUsage(
-        prompt_tokens=entry.prompt_tokens,
-        completion_tokens=entry.completion_tokens,
-        total_tokens=entry.tokens,
-        cost_usd=entry.cost_usd,
-    )

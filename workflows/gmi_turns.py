@@ -17,6 +17,7 @@ from temporalio.workflow import ChildWorkflowHandle, ExternalWorkflowHandle, Par
 with workflow.unsafe.imports_passed_through():
     import workflows.gmi_queue as queueing
     import workflows.gmi_steps as steps
+    import workflows.gmi_turn_book as book
     from activities.conversation import ErrorDetails, GMIOutput
     from activities.errors import GMI_PROCESSING_ERROR, SYS_INVALID_STATE, SYS_RESOURCE_NOT_FOUND, TURN_ALREADY_RAN
     from activities.instance_contracts import AnswerTurn
@@ -102,7 +103,7 @@ class InstanceTurns(InstanceMembers):
             answered = await steps.answer_turn(request)
             if answered.waiting_for and answered.output is not None:
                 return self._with_sources(answered.output)
-            self._state.answered(turn)
+            book.answered(self._state, turn)
             self._show()
             return self._with_sources(await self._next_stop(turn, turn.number, wait))
 
@@ -192,7 +193,7 @@ class InstanceTurns(InstanceMembers):
         """Start the turn that is first in the queue."""
         state = self._state
         queued = state.queue.pop(0)
-        state.begin_turn(queued, queueing.key_of(queued), workflow.now())
+        book.begin_turn(state, queued, queueing.key_of(queued), workflow.now())
         queueing.remember_contexts(state, queued.body)
         self._turns_begun += 1
         told = state.instance_turn().model_dump(mode="json", by_alias=True, exclude_defaults=True)
@@ -238,7 +239,7 @@ class InstanceTurns(InstanceMembers):
             conversation_id=queued.conversation_id,
             error=ErrorDetails(code=TURN_ALREADY_RAN, message=message),
         )
-        self._state.refuse_turn(unknown, workflow.now())
+        book.refuse_turn(self._state, unknown, workflow.now())
 
     async def _supersede(self) -> None:
         """Tell the open turn that the user moved on."""
@@ -265,7 +266,7 @@ class InstanceTurns(InstanceMembers):
             return
         gone = ErrorDetails(code=GMI_PROCESSING_ERROR, message="the turn's workflow ended without a word")
         lost = GMIOutput(is_final=True, turn_id=turn.turn_id, conversation_id=turn.conversation_id, error=gone)
-        self._state.end_turn(seen.output or lost, workflow.now())
+        book.end_turn(self._state, seen.output or lost, workflow.now())
 
     async def _tell(self, turn: OpenTurn, message: Callable[[ExternalWorkflowHandle[Any]], Awaitable[None]]) -> None:
         """Send the turn a message; one that is gone is looked at instead."""

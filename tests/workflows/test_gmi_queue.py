@@ -15,6 +15,7 @@ from workflows.gmi_contracts import InstanceConfig, OpenTurn, QueuedTurn, StartI
 from workflows.gmi_queue import MAX_QUEUED, Message, check_place, enqueue, key_of, read_message, repeats, turn_id_of
 from workflows.gmi_refusal import Refused
 from workflows.gmi_state import InstanceState
+from workflows.gmi_turn_book import keep_outcome
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -112,7 +113,7 @@ def test_the_same_id_with_other_words_is_refused_wherever_the_turn_stands() -> N
     enqueue(at, first.turn)
     assert repeats(at, message(at, "u2", interactionId="t1"))
     at.queue.clear()
-    at.keep_outcome("t1", "c", first.turn.digest, GMIOutput(is_final=True))
+    keep_outcome(at, "t1", "c", first.turn.digest, GMIOutput(is_final=True))
     assert repeats(at, first)
     with pytest.raises(Refused) as refused:
         repeats(at, message(at, interactionId="t1", content="Other"))

@@ -3,13 +3,16 @@
 from datetime import UTC, datetime
 from typing import Any
 
+import workflows.gmi_turn_book as book
 from activities.conversation import CostAggregator, CostEntry, ErrorDetails, GMIOutput, ModelUsage, ToolCall
 from activities.instance_contracts import InstanceOpened, Reflection
 from activities.json_values import encoded_size
 from activities.personas import Persona
+from workflows.gmi_adaptation import take_reflection
 from workflows.gmi_contracts import QueuedTurn, StartInstance, TurnNotice
 from workflows.gmi_display import instance_details
-from workflows.gmi_state import MEMORY_BYTES, OUTCOME_BYTES, InstanceState, digest_of
+from workflows.gmi_state import MEMORY_BYTES, InstanceState, digest_of
+from workflows.gmi_turn_book import OUTCOME_BYTES
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -24,7 +27,7 @@ def begun(at: InstanceState, turn_id: str = "t1", content: str = "Hi") -> Instan
     queued = QueuedTurn(
         turn_id=turn_id, conversation_id="c", workflow_id=f"turn-c-{turn_id}", body={"content": content}, digest="d"
     )
-    at.begin_turn(queued, f"c/{turn_id}", NOW)
+    book.begin_turn(at, queued, f"c/{turn_id}", NOW)
     return at
 
 
@@ -37,16 +40,16 @@ def notice(number: int, *, turn_id: str = "t1", final: bool = True, **fields: An
 def test_its_state_follows_its_turn() -> None:
     at = begun(state())
     states: list[str] = [at.prime_state]
-    at.heard(notice(1, final=False), NOW)
+    book.heard(at, notice(1, final=False), NOW)
     states.append(at.prime_state)
     paused = at.open
     assert paused is not None
-    at.answered(paused)
+    book.answered(at, paused)
     states.append(at.prime_state)
-    at.heard(notice(2, error=ErrorDetails(code="X", message="no")), NOW)
+    book.heard(at, notice(2, error=ErrorDetails(code="X", message="no")), NOW)
     states.append(at.prime_state)
     assert (at.turns, at.failed) == (1, 1)
-    begun(at, "t2").heard(notice(1, turn_id="t2"), NOW)
+    book.heard(begun(at, "t2"), notice(1, turn_id="t2"), NOW)
     states.append(at.prime_state)
 
     assert states == ["processing", "awaiting_tool_result", "processing", "errored", "ready"]
@@ -54,24 +57,24 @@ def test_its_state_follows_its_turn() -> None:
 
 def test_a_notice_twice_an_old_one_and_a_strangers_change_nothing() -> None:
     at = begun(state())
-    at.heard(notice(2, final=False), NOW)
+    book.heard(at, notice(2, final=False), NOW)
     before = at.model_copy(deep=True)
 
-    assert not at.heard(notice(2, final=False), NOW)
-    assert not at.heard(notice(1), NOW)
-    assert not at.heard(notice(3, turn_id="t9"), NOW)
+    assert not book.heard(at, notice(2, final=False), NOW)
+    assert not book.heard(at, notice(1), NOW)
+    assert not book.heard(at, notice(3, turn_id="t9"), NOW)
     assert at == before
 
 
 def test_an_answer_that_comes_home_late_does_not_clear_the_next_pause() -> None:
     at = begun(state())
-    at.heard(notice(1, final=False), NOW)
+    book.heard(at, notice(1, final=False), NOW)
     answered = at.open
     assert answered is not None
-    at.heard(notice(2), NOW)
-    begun(at, "t2").heard(notice(1, turn_id="t2", final=False), NOW)
+    book.heard(at, notice(2), NOW)
+    book.heard(begun(at, "t2"), notice(1, turn_id="t2", final=False), NOW)
 
-    at.answered(answered)
+    book.answered(at, answered)
 
     assert at.prime_state == "awaiting_tool_result"
 
@@ -81,7 +84,7 @@ def test_usage_is_the_sum_of_all_turns_by_model() -> None:
     usage = CostAggregator(total_tokens=5, prompt_tokens=3, completion_tokens=2, breakdown=(entry,))
     at = state()
     for turn_id in ("t1", "t2"):
-        begun(at, turn_id).heard(notice(1, turn_id=turn_id, usage=usage), NOW)
+        book.heard(begun(at, turn_id), notice(1, turn_id=turn_id, usage=usage), NOW)
 
     assert at.usage.total_tokens == 10
     assert [each.tokens for each in at.usage.breakdown] == [10]
@@ -92,7 +95,7 @@ def test_every_part_has_a_bound_and_the_whole_can_be_carried() -> None:
     for number in range(60):
         at.remember(f"key {number}", "x" * 4_000)
         begun(at, f"t{number}", f"word {number}")
-        at.heard(notice(1, turn_id=f"t{number}", response_text="y" * 20_000), NOW)
+        book.heard(at, notice(1, turn_id=f"t{number}", response_text="y" * 20_000), NOW)
         at.reject("noise", "z" * 5_000, NOW)
         at.note("DEBUG", "w" * 5_000, NOW, {"v": "v" * 7_000})
 
@@ -105,7 +108,7 @@ def test_every_part_has_a_bound_and_the_whole_can_be_carried() -> None:
 
 def test_a_state_that_grew_too_large_is_carried_without_what_can_be_missed() -> None:
     at = begun(state())
-    at.heard(notice(1, response_text="y" * 1_500_000), NOW)
+    book.heard(at, notice(1, response_text="y" * 1_500_000), NOW)
 
     assert encoded_size(at.trimmed()) < 1_400_000
     assert at.turns == 1
@@ -114,15 +117,15 @@ def test_a_state_that_grew_too_large_is_carried_without_what_can_be_missed() -> 
 def test_a_replaced_history_keeps_the_turns_whose_message_it_holds() -> None:
     at = state()
     for turn_id, said in (("t1", "Hi"), ("t2", "Bye"), ("t3", "Hi")):
-        begun(at, turn_id, said).heard(notice(1, turn_id=turn_id), NOW)
+        book.heard(begun(at, turn_id, said), notice(1, turn_id=turn_id), NOW)
 
-    at.forget_turns([digest_of("Hi")])
+    book.forget_turns(at, [digest_of("Hi")])
 
     assert list(at.held) == ["t3"]
     kept = {entry.turn_id for entry in at.trace if entry.details and entry.turn_id}
     assert kept == {"t3"}
     assert at.last_turn is not None
-    at.forget_turns([])
+    book.forget_turns(at, [])
     assert at.last_turn is None
 
 
@@ -136,7 +139,7 @@ def test_a_reflection_changes_what_it_may_and_is_told() -> None:
         skill_level="expert",
         usage=usage,
     )
-    at.take_reflection("r", wishes, NOW)
+    take_reflection(at, "r", wishes, NOW)
 
     assert (at.mood, at.traits) == ("curious", {"wit": 0.7})
     assert at.working_memory == {
@@ -147,14 +150,14 @@ def test_a_reflection_changes_what_it_may_and_is_told() -> None:
     assert at.usage.total_tokens == 2
     assert at.trace[-1].type == "STATE_CHANGE"
     before = (at.mood, at.traits)
-    at.take_reflection("r", Reflection(error=ErrorDetails(code="X", message="away")), NOW)
+    take_reflection(at, "r", Reflection(error=ErrorDetails(code="X", message="away")), NOW)
     assert (at.mood, at.traits, at.trace[-1].type) == (*before, "WARNING")
 
 
 def test_those_who_wait_at_a_shutdown_are_told() -> None:
     at = state()
     at.queue.append(QueuedTurn(turn_id="t1", conversation_id="c", workflow_id="w", body={}, digest="d"))
-    at.drop_queue()
+    book.drop_queue(at)
 
     assert at.outcomes[-1].output.error is not None
     assert at.outcomes[-1].output.error.code == "SYS_NOT_INITIALIZED"
@@ -162,7 +165,7 @@ def test_those_who_wait_at_a_shutdown_are_told() -> None:
 
 def test_people_see_where_it_stands_and_how_to_answer() -> None:
     at = begun(state())
-    at.heard(notice(1, final=False), NOW)
+    book.heard(at, notice(1, final=False), NOW)
     shown = instance_details(at, "gmi-it's")
 
     assert "awaiting_tool_result" in shown

@@ -12,7 +12,7 @@ from tests.support import Harness, events_of, external, until
 from tests.worker.gmi.instances import instance
 from worker.app import AgentApp, tool
 from worker.gmi import GMI, GMIError
-from workflows import gmi_state
+from workflows import gmi_turn_book
 
 
 async def ready(harness: Harness, **config: object) -> GMI:
@@ -290,7 +290,7 @@ async def test_a_cancelled_instance_cancels_its_turn_and_ends(harness: Harness) 
 async def test_a_turn_that_ran_before_anybody_remembers_is_not_run_again(
     harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gmi_state, "KEPT_OUTCOMES", 4)
+    monkeypatch.setattr(gmi_turn_book, "KEPT_OUTCOMES", 4)
     gmi = await ready(harness)
     answer_last(harness)
     await gmi.process_turn({"content": "First", "interactionId": "t0"})
