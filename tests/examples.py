@@ -2,9 +2,10 @@
 
 from datetime import UTC, datetime
 
-from activities import contracts, conversation, selection, turn_input
-from activities.personas import InstanceTurn
+from activities import contracts, conversation, selection, streaming_chunks, turn_input
 from activities.wire import Wire
+from tests.instance_examples import INSTANCE_EXAMPLES
+from tests.instance_examples import instance as instance_turn
 from workflows import contracts as shown
 from workflows import transcript
 
@@ -118,7 +119,7 @@ given = turn_input.TurnInput(
     limits=limits,
     histories=({"type": "userMessage", "text": "hi"},),
     history_ref="h1",
-    instance=InstanceTurn(gmi_id="g1", persona=None, manner="Your mood: focused."),
+    instance=instance_turn.model_copy(update={"persona": None}),
 )
 
 excerpt = contracts.Excerpt(text="Book", length=9_000, cut=True)
@@ -326,5 +327,20 @@ chunk = transcript.Chunk(
     metadata={"byHost": True},
 )
 page = transcript.Page(entries=({"role": "user", "content": "hi"},), total=9, cursor=8)
+chunk_body = streaming_chunks.ChunkBody(
+    content="Book", finish_reason="stop", usage=used, error_details=error, metadata={"row": 1}
+)
+output_chunk = streaming_chunks.GMIOutputChunk(
+    sequence=3,
+    type="step_finished",
+    chunk_id="gmi-chunk-1",
+    interaction_id="t1",
+    timestamp=NOW,
+    is_final=True,
+    **dict(chunk_body),
+)
 
-EXAMPLES: tuple[Wire, ...] = tuple(value for value in dict(globals()).values() if isinstance(value, Wire))
+EXAMPLES: tuple[Wire, ...] = (
+    *(value for name, value in dict(globals()).items() if isinstance(value, Wire) and name != "instance_turn"),
+    *INSTANCE_EXAMPLES,
+)

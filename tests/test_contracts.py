@@ -13,17 +13,41 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from activities import contracts, conversation, selection, turn_input
+from activities import (
+    contracts,
+    conversation,
+    history_messages,
+    instance_contracts,
+    personas,
+    selection,
+    streaming_chunks,
+    turn_input,
+)
 from activities.conversation import CostAggregator, CostEntry, GMIOutput, ModelUsage
 from activities.turn_input import StrictWire, TurnLimits
 from activities.wire import Wire
 from tests.examples import EXAMPLES
 from worker.converter import data_converter
 from workflows import contracts as shown
-from workflows import transcript
+from workflows import gmi_contracts, gmi_lifecycle, transcript
 
 GOLDEN = Path(__file__).parent / "golden"
-MODULES = (contracts, conversation, selection, turn_input, shown, transcript)
+MODULES = (
+    contracts,
+    conversation,
+    history_messages,
+    instance_contracts,
+    personas,
+    selection,
+    streaming_chunks,
+    turn_input,
+    shown,
+    gmi_contracts,
+    gmi_lifecycle,
+    transcript,
+)
+# Spelled as the Chat Completions API or the source of a type spells them.
+SNAKE_CASE = {"image_url", "input_audio", "tool_calls", "tool_call_id"}
 WIRE_TYPES = [
     type_
     for module in MODULES
@@ -109,8 +133,8 @@ def names_in(value: Any) -> set[str]:
 
 
 @each_example
-def test_names_on_the_wire_are_camel_case_except_where_the_provider_says_otherwise(example: Wire) -> None:
-    assert {name for name in names_in(golden(example)) if "_" in name} <= {"image_url", "input_audio"}
+def test_names_on_the_wire_are_camel_case_except_where_their_source_says_otherwise(example: Wire) -> None:
+    assert {name for name in names_in(golden(example)) if "_" in name} <= SNAKE_CASE
 
 
 ENTRY = {"provider_id": "p", "model_id": "m", "tokens": 1, "prompt_tokens": 1, "completion_tokens": 0}

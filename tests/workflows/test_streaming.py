@@ -8,11 +8,13 @@ import pytest
 
 from activities.streaming_chunks import GMIOutputChunk
 from tests.postgres import PostgresServer, missing_postgres, running_postgres
-from tests.support import Harness, event_types, events_of, external, until
+from tests.support import ROOT, Harness, event_types, events_of, external, until
+from tests.walks import blocks_of
 from worker.app import AgentApp, tool
 from worker.chunks import ChunkReader, NotStreamed, TextView, TurnUnknown, text_of_chunks
 from worker.client import Turn, TurnFailed
 from worker.scripted_streams import DONE
+from workflows.names import TASK_QUEUE
 
 STREAM = {"stream": True}
 
@@ -242,3 +244,17 @@ async def test_a_reader_sees_the_text_once_though_a_worker_was_killed_in_the_mid
     assert told[0].content == "Half of the first"
     assert view.text == (await turn.result()).response_text == "The whole answer."
     await until(lambda: len(harness.model.requests) == 2)
+
+
+async def test_the_python_of_the_guide_runs(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (code,) = blocks_of((ROOT / "docs" / "streaming.md").read_text(), "python")
+    namespace: dict[str, Any] = {}
+    exec(compile(code, "streaming.md", "exec"), namespace)
+    monkeypatch.setenv("TEMPORAL_ADDRESS", harness.server.address)
+    harness.task_queue = TASK_QUEUE
+    harness.model.say("Once upon a time.")
+    await harness.work()
+    assert await namespace["watch"](harness.settings.database_url) == "Once upon a time."
+    assert capsys.readouterr().out.splitlines()[-1] == "Once upon a time."

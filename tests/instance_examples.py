@@ -1,0 +1,227 @@
+"""One example of every type that an agent instance sends or keeps, with a value in every field."""
+
+from datetime import UTC, datetime
+
+from activities import contracts, conversation, history_messages, instance_contracts, personas, turn_input
+from activities.wire import Wire
+from workflows import contracts as shown
+from workflows import gmi_contracts, gmi_lifecycle
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=UTC)
+LATER = datetime(2026, 1, 9, 3, 4, 5, tzinfo=UTC)
+NOW_MS = 1_767_323_045_678
+
+_options = turn_input.TurnOptions(model="m-1")
+_pause = turn_input.PauseOptions(timeout="PT1H")
+_limits = turn_input.TurnLimits(max_tool_rounds=3)
+_tool = turn_input.ExternalTool(name="book")
+_patience = contracts.Patience(model_timeout=20.0, model_attempts=3)
+_error = conversation.ErrorDetails(code="E_FULL", message="sold out", details={"left": 0})
+_used = conversation.ModelUsage(prompt_tokens=10, completion_tokens=2, total_tokens=12, cost_usd=0.0015)
+_costs = conversation.CostAggregator(total_tokens=12, prompt_tokens=10, completion_tokens=2, total_cost_usd=0.0015)
+_output = conversation.GMIOutput(is_final=True, response_text="Booked.")
+_request = shown.PendingRequest(
+    pause_id="t1/0",
+    tool_calls=(),
+    requested_at=NOW,
+    deadline=LATER,
+    conversation_id="c1",
+    user_id="ada",
+    persona_id="p1",
+    stream_id="turn-c1-t1",
+)
+
+moods = personas.MoodAdaptation(
+    enabled=False,
+    default_mood="focused",
+    allowed_moods=("focused", "curious"),
+    mood_prompts={"curious": "Ask more."},
+)
+trigger = personas.MetaPromptTrigger(type="event_based", interval_turns=3, event_name="user_frustrated")
+meta_prompt = personas.MetaPrompt(
+    id="calm_down",
+    description="What to do when the user is angry.",
+    prompt_template="The user said {{evidence}}.",
+    model_id="m-1",
+    max_output_tokens=100,
+    temperature=0.5,
+    trigger=trigger,
+)
+lifecycle = personas.MemoryLifecycle(negotiation_enabled=True)
+memory_config = personas.PersonaMemory(lifecycle_config=lifecycle)
+trace_limits = personas.TraceLimits(max_entries=50, max_message_length=200)
+imprint = personas.MemoryImprint(key="city", value="Prague", description="Where the shop is.")
+persona = personas.Persona(
+    id="p1",
+    name="Support",
+    description="Helps with orders.",
+    base_system_prompt="You help.",
+    tool_ids=("book",),
+    model="m-1",
+    temperature=0.5,
+    max_tokens=100,
+    history_tokens=1_000,
+    version="2",
+    personality_traits={"patience": 0.9},
+    mood_adaptation=moods,
+    default_working_memory={"open": []},
+    initial_memory_imprints=(imprint,),
+    meta_prompts=(meta_prompt,),
+    memory_config=memory_config,
+    allowed_input_modalities=("text", "image"),
+    hard_limits=("Never promise a date.",),
+    reasoning_trace_config=trace_limits,
+)
+instance = personas.InstanceTurn(gmi_id="g1", persona=persona, manner="Your mood: focused.")
+
+history_call = history_messages.HistoryCall(id="t1jn1zawl", name="book", arguments={"room": 7})
+history_message = history_messages.ConversationMessage(
+    id="t1/1",
+    role="assistant",
+    content="Booking.",
+    timestamp=NOW_MS,
+    name="support",
+    tool_calls=(history_call,),
+    tool_call_id="t1jn1zawl",
+    metadata={"cut": True},
+)
+
+scope = instance_contracts.InstanceScope(user_id="ada", persona_id="p1", organization_id="o1", session_id="s1")
+open_instance = instance_contracts.OpenInstance(persona=persona, persona_id="p1")
+opened = instance_contracts.InstanceOpened(persona=persona, is_own=True, patience=_patience)
+read_history = instance_contracts.ReadHistory(scope=scope, conversation_id="c1", turn_id="t1", before="3/1")
+history_page = instance_contracts.HistoryPage(messages=(history_message,), cursor="2/0")
+replace_history = instance_contracts.ReplaceHistory(
+    scope=scope, conversation_id="c1", key="k1", messages=(history_message,), append=True, now_ms=NOW_MS
+)
+replaced = instance_contracts.HistoryReplaced(messages=4, turns=2)
+search = instance_contracts.SearchMemory(scope=scope, query="tea", limit=3)
+found = instance_contracts.MemoryFound(
+    stats={"working": 1}, memories=({"id": "m1", "content": "Likes tea."},), tensions=({"id": "x1"},)
+)
+remember = instance_contracts.RememberFeedback(scope=scope, key="k1", statements=("Shorter, please.",), now_ms=NOW_MS)
+remembered = instance_contracts.FeedbackRemembered(stored=1)
+answer_turn = instance_contracts.AnswerTurn(
+    workflow_id="turn-c1-t1", update_id="u1", name="handle_tool_result", body={"toolCallId": "a", "output": 1}
+)
+turn_answered = instance_contracts.TurnAnswered(waiting_for=("b",), output=_output)
+look = instance_contracts.LookAtTurn(workflow_id="turn-c1-t1")
+seen = instance_contracts.TurnSeen(is_open=True, output=_output)
+reflect = instance_contracts.Reflect(
+    gmi_id="g1",
+    scope=scope,
+    conversation_id="c1",
+    prompt=meta_prompt,
+    persona=persona,
+    mood="curious",
+    traits={"patience": 0.9},
+    working_memory={"open": []},
+    trace=({"type": "WARNING"},),
+)
+reflection = instance_contracts.Reflection(
+    mood="empathetic",
+    traits={"patience": 1.0},
+    working_memory={"open": ["refund"]},
+    skill_level="novice",
+    task_complexity="high",
+    rationale="The user is angry.",
+    error=_error,
+    usage=_used,
+    model="m-1",
+    provider="openai",
+)
+
+config = gmi_contracts.InstanceConfig(
+    user_id="ada",
+    organization_id="o1",
+    session_id="s1",
+    conversation_id="c1",
+    default_llm_model_id="m-1",
+    max_tool_loop_iterations=3,
+    default_reasoning_trace_max_entries=50,
+    default_reasoning_trace_max_message_length=200,
+    shutdown_timeout_ms=1_000,
+    external_tools=(_tool,),
+    options=_options,
+    pause=_pause,
+    limits=_limits,
+    on_busy="refuse",
+    custom_settings={"theme": "dark"},
+    turns_per_run=10,
+    messages_per_run=20,
+)
+start_instance = gmi_contracts.StartInstance(gmi_id="g1", persona=persona, persona_id="p1", config=config)
+queued = gmi_contracts.QueuedTurn(
+    turn_id="t1",
+    conversation_id="c1",
+    workflow_id="turn-c1-t1",
+    body={"content": "Book it"},
+    digest="d1",
+    superseding=True,
+)
+open_turn = gmi_contracts.OpenTurn(
+    turn_id="t1",
+    conversation_id="c1",
+    workflow_id="turn-c1-t1",
+    key="c1/t1",
+    digest="d1",
+    started_at=NOW,
+    number=2,
+    output=_output,
+    pending=_request,
+    superseded=True,
+)
+outcome = gmi_contracts.TurnOutcome(turn_id="t1", conversation_id="c1", digest="d1", output=_output)
+last_turn = gmi_contracts.LastTurn(turn_id="t1", conversation_id="c1", key="c1/t1", said="Book it", is_user_turn=False)
+notice = gmi_contracts.TurnNotice(workflow_id="turn-c1-t1", turn_id="t1", number=1, output=_output, pending=_request)
+trace_entry = gmi_contracts.TraceEntry(
+    timestamp=NOW, type="WARNING", message="A message was refused", details={"name": "shout"}, turn_id="t1"
+)
+feedback = gmi_contracts.Feedback(
+    polarity="negative",
+    user_id="ada",
+    score=0.2,
+    text="Too long.",
+    corrected_content="Yes.",
+    target_message_id="t1/1",
+    tags=("length",),
+    at=NOW,
+)
+rejected_message = gmi_contracts.RejectedMessage(at=NOW, name="shout", reason="no signal has this name")
+instance_status = gmi_contracts.InstanceStatus(
+    gmi_id="g1",
+    state="processing",
+    persona_id="p1",
+    mood="focused",
+    conversation_id="c1",
+    user_id="ada",
+    open_turn={"turnId": "t1"},
+    queued=("t2",),
+    turns=3,
+    failed=1,
+    usage=_costs,
+    error=_error,
+)
+
+event = gmi_lifecycle.MemoryLifecycleEvent(
+    event_id="e1",
+    timestamp=NOW,
+    type="DELETION_PROPOSED",
+    gmi_id="g1",
+    persona_id="p1",
+    item_id="m1",
+    data_source_id="d1",
+    category="user_explicit_memory",
+    item_summary="Likes tea.",
+    reason="old",
+    proposed_action="DELETE",
+    negotiable=True,
+    metadata={"age": 90},
+)
+response = gmi_lifecycle.LifecycleActionResponse(
+    gmi_id="g1", event_id="e1", action_taken="PREVENT_ACTION", rationale="The user asked for it."
+)
+
+INSTANCE_EXAMPLES: tuple[Wire, ...] = tuple(
+    value for name, value in dict(globals()).items() if isinstance(value, Wire) and not name.startswith("_")
+)
