@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
@@ -33,3 +34,13 @@ async def harness(temporal_server: DevServer, tmp_path: Path) -> AsyncIterator[H
     async with AsyncExitStack() as stack, ScriptedModel() as model:
         client = await temporal_server.connect()
         yield Harness(client, temporal_server, model, tmp_path, stack)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def module_harness(
+    temporal_server: DevServer, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Harness]:
+    """A harness for all tests of a module, which run in one loop: `pytestmark = pytest.mark.asyncio(loop_scope="module")`."""
+    async with AsyncExitStack() as stack, ScriptedModel() as model:
+        client = await temporal_server.connect()
+        yield Harness(client, temporal_server, model, tmp_path_factory.mktemp("module"), stack)

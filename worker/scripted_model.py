@@ -111,6 +111,13 @@ class ScriptedModel:
         """Queue steps: a `Response`, a `Saying`, words, a raw JSON body, or a function of the request that gives one."""
         self._queue.extend(steps)
 
+    def forget(self) -> None:
+        """As new for the next of several scripts: nothing queued, nothing logged, the rules of the demo again."""
+        self._queue.clear()
+        self._log.clear()
+        self._arrived = self._hung_up = 0
+        self.handler = answer
+
     async def wait_for_requests(self, count: int) -> None:
         """Return as soon as `count` requests have arrived since the start."""
         async with self._changed:

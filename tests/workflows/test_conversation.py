@@ -108,24 +108,6 @@ async def test_another_users_conversation_does_not_exist(harness: Harness) -> No
     assert refused.value.code == errors.SYS_RESOURCE_NOT_FOUND
 
 
-async def test_a_next_turn_reads_the_tool_rounds_of_the_one_before(harness: Harness) -> None:
-    """The user's message, the call, its result, the answer: all of it, once."""
-
-    @tool(side_effects=False)
-    def look() -> str:
-        """Look."""
-        return "a red door"
-
-    await harness.work(AgentApp(tools=[look]))
-    harness.model.call([("look", {})])
-    harness.model.say("I saw it.")
-    await (await harness.turns.start("Look", conversationId="c1")).result()
-    harness.model.say("Red.")
-    await (await harness.turns.start("Which colour?", conversationId="c1")).result()
-
-    assert roles(harness) == ["user", "assistant", "tool", "assistant", "user"]
-
-
 async def test_two_conversations_may_name_their_turns_alike(harness: Harness) -> None:
     """A turn id is unique in its conversation only."""
     await harness.work()
