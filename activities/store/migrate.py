@@ -27,8 +27,8 @@ ADVISORY_LOCK = 0x7475726E  # any number, the same in every process: "turn"
 _one_at_a_time = threading.Lock()
 
 
-def migrate(engine: Engine, writing_engine: Engine, revision: str = "head") -> None:
-    """Upgrade to `revision`. `writing_engine` begins transactions that may write.
+def migrate(engine: Engine, revision: str = "head") -> None:
+    """Upgrade to `revision`.
 
     Raises:
         SchemaUnknown: the database is at a revision this code does not have.
@@ -42,7 +42,7 @@ def migrate(engine: Engine, writing_engine: Engine, revision: str = "head") -> N
             return
     if engine.dialect.name == "sqlite":
         _switch_to_wal(engine)
-    with _one_at_a_time, writing_engine.connect() as connection:
+    with _one_at_a_time, engine.connect() as connection:
         _upgrade_alone(connection, known, target, revision)
 
 
@@ -51,7 +51,9 @@ def _upgrade_alone(connection: Connection, known: set[str], target: str | None, 
     if is_sqlite:
         _set_sqlite_patience(connection, _LOCK_SECONDS)
     with connection.begin():
-        if not is_sqlite:
+        if is_sqlite:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        else:
             connection.execute(text(f"SET LOCAL lock_timeout = '{_LOCK_SECONDS}s'"))
             connection.execute(text("SET LOCAL statement_timeout = 0"))
             connection.execute(text(f"SELECT pg_advisory_xact_lock({ADVISORY_LOCK})"))

@@ -31,7 +31,7 @@ SCRIPTS = ScriptDirectory(str(Path(migrations.__file__).parent / "migrations"))
 def _at_revision(address: str, revision: str) -> Database:
     """The database migrated no further than a revision."""
     database = Database(driver_url(address), busy_timeout=5, pool_size=5)
-    migrate(database.engine, database.writing_engine, revision)
+    migrate(database.engine, revision)
     return database
 
 
@@ -87,7 +87,7 @@ def test_revisions_are_one_line(empty_address: str) -> None:
     assert len(SCRIPTS.get_heads()) == 1
     database = _at_revision(empty_address, "0001")
     for script in reversed(list(SCRIPTS.walk_revisions())):
-        migrate(database.engine, database.writing_engine, script.revision)
+        migrate(database.engine, script.revision)
     database.close()
 
 
