@@ -116,7 +116,8 @@ class TurnActivities:
         """Store results at their rows."""
         rows = [(placed.row, ToolMessage(result=placed.result)) for placed in request.results]
         with store_failures():
-            return ResultsSaved(rows=await asyncio.to_thread(self._store.put_rows, request.turn_id, rows))
+            await asyncio.to_thread(self._store.put_rows, request.turn_id, rows)
+            return ResultsSaved(rows=await asyncio.to_thread(self._store.row_count, request.turn_id))
 
     @activity.defn
     async def commit_turn(self, request: CommitTurn) -> TurnCommitted:

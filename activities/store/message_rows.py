@@ -61,15 +61,15 @@ def begin(connection: Connection, turn_id: str, message: Message) -> None:
     connection.execute(_INSERT, row)
 
 
-def put(connection: Connection, turn_id: str, placed: Iterable[PlacedMessage]) -> int:
-    """Write rows and say how many stand then. The same message again has no effect.
+def put(connection: Connection, turn_id: str, placed: Iterable[PlacedMessage]) -> None:
+    """Write rows. The same message again has no effect.
 
     Another message at a row means that the run was reset and took another way: what followed from the old one is deleted.
     That is everything after it, but not the sibling results of a tool's result: they answer calls that still stand.
     """
     wanted = {row: (message.role, to_text(message)) for row, message in sorted(placed, key=lambda item: item[0])}
     if not wanted:
-        return count(connection, turn_id)
+        return
     standing = _standing(connection, turn_id, min(wanted), max(wanted))
     fresh: dict[int, tuple[str, str]] = {}
     for row, (role, body) in wanted.items():
@@ -91,7 +91,6 @@ def put(connection: Connection, turn_id: str, placed: Iterable[PlacedMessage]) -
             _INSERT,
             [{"turn_id": turn_id, "row": row, "role": role, "body": body} for row, (role, body) in fresh.items()],
         )
-    return count(connection, turn_id)
 
 
 def forget(connection: Connection, turn_id: str, first: int = 0) -> None:
@@ -116,7 +115,10 @@ def close(
     assistants = {row: said for row, said in replies.items() if isinstance(said, AssistantMessage)}
     answered = {row for row, (role, _) in outline.items() if role == "tool"} | missing.keys()
     missing |= {row: tool_message(result) for row, result in not_run(open_calls(assistants, answered), reason)}
-    return put(connection, turn_id, missing.items()) if missing else len(outline)
+    if not missing:
+        return len(outline)
+    put(connection, turn_id, missing.items())
+    return count(connection, turn_id)
 
 
 def history(

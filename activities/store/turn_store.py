@@ -86,8 +86,8 @@ class TurnStore:
             rows = message_rows.read(connection, turn_id, upto)
         return (None if row is None else _stored_turn(row)), rows
 
-    def put_rows(self, turn_id: str, placed: Sequence[PlacedMessage]) -> int:
-        """Write messages at their rows and return how many rows the turn has then.
+    def put_rows(self, turn_id: str, placed: Sequence[PlacedMessage]) -> None:
+        """Write messages at their rows.
 
         The same message again has no effect. Another one replaces what stands, and what followed from that is deleted.
 
@@ -96,10 +96,14 @@ class TurnStore:
         """
         with self._database.write() as connection:
             turn = closing.lock_open_turn(connection, turn_id)
-            count = message_rows.put(connection, turn_id, placed)
+            message_rows.put(connection, turn_id, placed)
             if turn.streams:
                 chunks.tell_rows(connection, turn_id, placed)
-            return count
+
+    def row_count(self, turn_id: str) -> int:
+        """How many rows the turn has."""
+        with self._database.read() as connection:
+            return message_rows.count(connection, turn_id)
 
     def rows(self, turn_id: str, upto: int | None = None) -> list[PlacedMessage]:
         """The turn's rows in order: all, or those below `upto`."""

@@ -57,9 +57,8 @@ class DictStore:
     def turn_and_rows(self, turn_id: str, upto: int) -> tuple[Turn | None, list[tuple[int, Message]]]:
         return self.turns.get(turn_id), self.rows(turn_id, upto)
 
-    def put_rows(self, turn_id: str, rows: Sequence[tuple[int, Message]]) -> int:
+    def put_rows(self, turn_id: str, rows: Sequence[tuple[int, Message]]) -> None:
         self.placed.setdefault(turn_id, {}).update(rows)
-        return len(self.placed[turn_id])
 
     def rows(self, turn_id: str, upto: int) -> list[tuple[int, Message]]:
         return sorted((row, message) for row, message in self.placed.get(turn_id, {}).items() if row < upto)

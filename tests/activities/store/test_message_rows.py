@@ -24,8 +24,10 @@ def open_turn(store: TurnStore) -> TurnStore:
 
 
 def test_rows_come_back_in_order_whatever_order_they_came_in(open_turn: TurnStore) -> None:
-    assert open_turn.put_rows("t1", [(3, answer("k2"))]) == 3
-    assert open_turn.put_rows("t1", [(4, said("done")), (2, answer("k1"))]) == 5
+    open_turn.put_rows("t1", [(3, answer("k2"))])
+    assert open_turn.row_count("t1") == 3
+    open_turn.put_rows("t1", [(4, said("done")), (2, answer("k1"))])
+    assert open_turn.row_count("t1") == 5
 
     assert open_turn.rows("t1") == [
         (0, asked("question of t1")),
@@ -38,7 +40,8 @@ def test_rows_come_back_in_order_whatever_order_they_came_in(open_turn: TurnStor
 
 
 def test_no_rows_are_no_change(open_turn: TurnStore) -> None:
-    assert open_turn.put_rows("t1", []) == 2
+    open_turn.put_rows("t1", [])
+    assert open_turn.row_count("t1") == 2
 
 
 def test_rows_of_an_unknown_turn_are_refused(store: TurnStore) -> None:
@@ -53,7 +56,8 @@ def test_same_rows_again_have_no_effect(open_turn: TurnStore) -> None:
     open_turn.put_rows("t1", rows)
 
     for row in rows:
-        assert open_turn.put_rows("t1", [row]) == 5
+        open_turn.put_rows("t1", [row])
+        assert open_turn.row_count("t1") == 5
 
 
 def test_row_written_before_a_field_was_added_is_the_same_row(open_turn: TurnStore, database: Database) -> None:
@@ -63,20 +67,23 @@ def test_row_written_before_a_field_was_added_is_the_same_row(open_turn: TurnSto
         connection.execute(text("UPDATE messages SET body = :body WHERE row = 4"), {"body": older})
     open_turn.put_rows("t1", [(5, said("more"))])
 
-    assert open_turn.put_rows("t1", [(4, said("done"))]) == 6
+    open_turn.put_rows("t1", [(4, said("done"))])
+    assert open_turn.row_count("t1") == 6
 
 
 def test_another_reply_deletes_what_followed_the_old_one(open_turn: TurnStore) -> None:
     open_turn.put_rows("t1", [(2, answer("k1")), (3, answer("k2")), (4, said("done"))])
 
-    assert open_turn.put_rows("t1", [(1, calls("k9"))]) == 2
+    open_turn.put_rows("t1", [(1, calls("k9"))])
+    assert open_turn.row_count("t1") == 2
     assert open_turn.rows("t1")[1:] == [(1, calls("k9"))]
 
 
 def test_several_rows_can_take_another_way_at_once(open_turn: TurnStore) -> None:
     open_turn.put_rows("t1", [(2, answer("k1")), (3, answer("k2")), (4, said("done")), (5, said("old"))])
 
-    assert open_turn.put_rows("t1", [(1, calls("k9")), (2, answer("k9")), (3, said("new"))]) == 4
+    open_turn.put_rows("t1", [(1, calls("k9")), (2, answer("k9")), (3, said("new"))])
+    assert open_turn.row_count("t1") == 4
     assert open_turn.rows("t1")[1:] == [(1, calls("k9")), (2, answer("k9")), (3, said("new"))]
 
 
