@@ -9,7 +9,7 @@ had said is withdrawn by a later chunk (`metadata.replaces`): `TextView` puts th
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Self
 
@@ -92,12 +92,18 @@ class ChunkReader:
             self._bell = self._database = None
 
     async def read(
-        self, turn_id: str, after: int = 0, *, is_running: IsRunning | None = None
-    ) -> AsyncIterator[GMIOutputChunk]:
+        self,
+        turn_id: str,
+        after: int = 0,
+        *,
+        is_running: IsRunning | None = None,
+        until: "asyncio.Future[Any] | None" = None,
+    ) -> AsyncGenerator[GMIOutputChunk, None]:
         """Chunks behind number `after`, as they come, up to and with the terminal one.
 
         `turn_id` is the store's key of the turn. `is_running` says whether its workflow still runs; it is asked when the turn
-        has been silent for some seconds. Without it a turn that was terminated is waited for as long as its reader likes.
+        has been silent for some seconds. Without it a turn that was terminated is waited for as long as its reader likes. Once
+        `until` is done, what stands by then is told, and reading ends: a turn that waits for its host tells nothing more.
 
         Raises:
             TurnUnknown, NotStreamed, NoSuchChunk, ChunksGone, TurnBroken.
@@ -106,29 +112,37 @@ class ChunkReader:
         if isinstance(after, bool) or not isinstance(after, int) or not 0 <= after <= LARGEST_NUMBER:
             raise NoSuchChunk(turn_id, after, None)
         key = storable(turn_id)
-        async with self._feed(key) as feed:
+        async with self._feed(key, until) as feed:
             wait = _Patience(key, is_running)
             while True:
                 if self._is_closed:
                     raise ChunksUnreadable("the reader of chunks is closed")
-                seen = feed.rings
+                seen, is_last = feed.rings, until is not None and until.done()
                 found = await wait.for_store(feed, after)
                 for chunk in found:
                     after = chunk.sequence
                     yield chunk
                     if chunk.is_final:
                         return
-                if not found and await wait.is_over(feed, after, seen):
+                if not found and await wait.is_over(feed, after, seen, is_last=is_last):
                     return
 
     @asynccontextmanager
-    async def _feed(self, key: str) -> AsyncIterator[Feed]:
+    async def _feed(self, key: str, until: "asyncio.Future[Any] | None") -> AsyncIterator[Feed]:
         store = ChunkStore(await self._opened())
         feed = self._feeds.setdefault(key, Feed(store, key))
         feed.readers += 1
+
+        def ring(_: Any) -> None:
+            feed.ring()
+
+        if until is not None:
+            until.add_done_callback(ring)
         try:
             yield feed
         finally:
+            if until is not None:
+                until.remove_done_callback(ring)
             feed.readers -= 1
             if not feed.readers and self._feeds.get(key) is feed:
                 del self._feeds[key]
@@ -178,15 +192,16 @@ class _Patience:
                 retry = min(2 * retry, LONGEST_RETRY)
         return await feed.after(after)
 
-    async def is_over(self, feed: Feed, after: int, seen: int) -> bool:
-        """There is nothing new: wait until there may be, or say that there is nothing to come.
+    async def is_over(self, feed: Feed, after: int, seen: int, *, is_last: bool) -> bool:
+        """There is nothing new: wait until there may be, or say that there is nothing to come, or none that is waited for.
 
         Raises:
             ChunksUnreadable: there is nothing to wait for, and there should be.
         """
         status = feed.status
         if status is None:
-            await self._for_start()
+            if not is_last:
+                await self._for_start()
         elif not status.streams:
             raise NotStreamed(f"turn {self._turn_id!r} was not started with options.stream")
         elif not status.is_open and not status.last:
@@ -194,6 +209,8 @@ class _Patience:
         elif after > status.last:
             raise NoSuchChunk(self._turn_id, after, status.last)
         elif not status.is_open and after == status.last:
+            return True
+        if is_last:
             return True
         if not await feed.wait(seen, self._ask_after):
             await self._for_silence(feed)

@@ -63,7 +63,7 @@ def read_message(arguments: Sequence[Any], state: InstanceState, update_id: str)
         conversation_id=conversation_id,
         workflow_id=turn_workflow_id(conversation_id, turn_id),
         body=body,
-        digest=digest_of(given),
+        digest=digest_of(_said(given)),
         superseding=on_busy == "supersede",
     )
     return Message(queued, turn_input, on_busy, wait)
@@ -175,6 +175,15 @@ def check_key_names(what: str, given: dict[str, Any], names: Sequence[str] = ())
     sent = "userApiKeys" in given or (isinstance(metadata, dict) and "userApiKeys" in metadata)
     if sent or any(SECRET_NAME.fullmatch(name) is None for name in names):
         raise Refused(f"{what}: options.userApiKeys holds names of the worker's secrets; keys are never sent")
+
+
+def _said(given: dict[str, Any]) -> dict[str, Any]:
+    """What makes a message another one. How its turn is told does not."""
+    options = given.get("options")
+    if not isinstance(options, dict) or "stream" not in options:
+        return given
+    others = {name: value for name, value in options.items() if name != "stream"}
+    return {**given, "options": others} if others else {name: given[name] for name in given if name != "options"}
 
 
 def _body(given: dict[str, Any], state: InstanceState, update_id: str) -> dict[str, Any]:

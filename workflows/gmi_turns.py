@@ -214,12 +214,14 @@ class InstanceTurns(InstanceMembers):
             self._let_go(queued.workflow_id, child)
 
     def _let_go(self, workflow_id: str, child: ChildWorkflowHandle[Any, Any]) -> None:
-        """How the turn ends is told by its signal; its result is taken so that nobody misses it."""
+        """How the turn ends is told by its signal. One that ended without a word was terminated: the server is asked."""
 
         def take(task: asyncio.Task[Any]) -> None:
             self._children.pop(workflow_id, None)
             if not task.cancelled():
                 task.exception()
+            turn = self._state.open
+            self._asks_about_turn |= turn is not None and turn.workflow_id == workflow_id
 
         self._children[workflow_id] = child
         child.add_done_callback(take)

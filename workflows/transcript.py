@@ -105,7 +105,7 @@ class Transcript:
         if reply.stored:
             self.messages.add({"role": "assistant", "content": text, "toolCalls": calls})
         if text:
-            self._chunk("text_delta", text, now)
+            self._chunk("text_delta", text, now, {"row": reply.row})
         if reply.usage is not None:
             self._chunk("usage_update", reply.usage.model_dump(by_alias=True), now)
         finished = {"stepIndex": step, "text": text, "finishReason": reply.finish_reason, "modelId": reply.model}
@@ -121,7 +121,7 @@ class Transcript:
         names = [each.name for each in reply.chosen]
         if text:
             self.messages.add({"role": "assistant", "content": text, "toolCalls": []})
-            self._chunk("text_delta", text, now)
+            self._chunk("text_delta", text, now, {"row": reply.row})
         if reply.usage is not None:
             self._chunk("usage_update", reply.usage.model_dump(by_alias=True), now)
         finished = {"stepIndex": step, "phase": phase, "text": text, "chosen": names, "modelId": reply.model}

@@ -119,7 +119,7 @@ async def test_a_reader_that_connects_anew_at_every_chunk_misses_nothing(
             async with ChunkReader(address) as reader:
                 stream = reader.read("t1", read[-1].sequence if read else 0)
                 read.append(await anext(stream))
-                await stream.aclose()  # type: ignore[attr-defined]
+                await stream.aclose()
         return read
 
     async with asyncio.timeout(40):

@@ -1,6 +1,5 @@
 """The `GMI` class: an agent instance as a Python object, in any process that reaches the Temporal server."""
 
-import asyncio
 import uuid
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -9,25 +8,23 @@ from typing import Any
 from temporalio.client import Client
 
 from activities.conversation import GMIOutput
-from activities.errors import SYS_NOT_INITIALIZED, SYS_VALIDATION_ERROR
-from activities.history_messages import MAX_MESSAGES, MAX_MESSAGES_BYTES
-from activities.json_values import encoded_size
+from activities.errors import SYS_NOT_INITIALIZED
 from activities.personas import Persona
+from worker.chunks import ChunkReader
 from worker.gmi.channel import Channel
-from worker.gmi.chunks import ChunkSource, PolledChunks
+from worker.gmi.chunks import ChunkSource, PolledChunks, StoredChunks
 from worker.gmi.errors import GMIError
+from worker.gmi.histories import read_history, write_history
 from worker.gmi.memory import CognitiveMemoryHandle
+from worker.gmi.stops import Stops
 from worker.gmi.stream import TurnStream
 from workflows.contracts import PendingRequest
 from workflows.gmi_contracts import InstanceStatus
 from workflows.names import TASK_QUEUE, gmi_workflow_id, turn_workflow_id
+from workflows.turn_state import turn_key
 
 Json = Mapping[str, Any]
-WAIT_SECONDS = 30
 SHUTDOWN_SECONDS = 120.0
-ASK_AGAIN = 0.2
-# A page of messages leaves room for the rest of the request.
-PAGE_BYTES = MAX_MESSAGES_BYTES - 6_000
 
 
 class GMI:
@@ -36,10 +33,15 @@ class GMI:
     Every member raises `GMIError` with a code of AgentOS when it is refused, `NoWorker` when nobody runs the instance.
     """
 
-    def __init__(self, client: Client, gmi_id: str, *, task_queue: str = TASK_QUEUE) -> None:
+    def __init__(
+        self, client: Client, gmi_id: str, *, task_queue: str = TASK_QUEUE, reader: ChunkReader | None = None
+    ) -> None:
+        """With a `reader` of the workers' database a turn is told token by token, else reply by reply."""
         self._gmi_id = gmi_id
+        self._reader = reader
         self._client = client
         self._channel = Channel(client, gmi_workflow_id(gmi_id), task_queue)
+        self._stops = Stops(self._channel)
 
     @property
     def gmi_id(self) -> str:
@@ -99,17 +101,27 @@ class GMI:
         A message that brings no `interactionId` gets one, so that it is one turn however often it must be asked for.
         """
         body = _turn_body(turn_input)
-        return await self._until_stop("process_turn", body)
+        return await self._stops.of_message(body)
 
     def process_turn_stream(self, turn_input: Json | str) -> TurnStream:
-        """The same turn, chunk by chunk; see `TurnStream`."""
+        """The same turn, chunk by chunk, over its pauses; see `TurnStream`."""
         body = _turn_body(turn_input)
+        if self._reader is not None and isinstance(options := body.get("options", {}), dict):
+            body["options"] = {"stream": True, **options}
+        turn_id, conversation_id = body["interactionId"], body.get("conversationId")
 
         async def source() -> ChunkSource:
-            conversation = body.get("conversationId") or (await self.get_status()).conversation_id
-            return PolledChunks(self._client, turn_workflow_id(conversation, body["interactionId"]))
+            return self._chunks(turn_id, conversation_id or (await self.get_status()).conversation_id)
 
-        return TurnStream(lambda: self._until_stop("process_turn", body), source)
+        return TurnStream(turn_id, lambda: self._stops.of_message(body), self.handle_tool_results, source)
+
+    def continue_stream(self, turn_id: str, after: int = 0) -> TurnStream:
+        """Take up the stream of a turn behind the chunk of number `after`, in any process that knows the instance."""
+
+        async def source() -> ChunkSource:
+            return self._chunks(turn_id, await self._stops.conversation_of(turn_id))
+
+        return TurnStream(turn_id, lambda: self._stops.of_turn(turn_id), self.handle_tool_results, source, after)
 
     async def handle_tool_result(
         self,
@@ -125,7 +137,7 @@ class GMI:
         `user_api_keys` are names of secrets the worker holds; keys themselves are refused.
         """
         result = {**result_payload, "toolCallId": tool_call_id, "toolName": tool_name}
-        return await self._answer("handle_tool_result", result, user_id, user_api_keys, options)
+        return await self._stops.of_answer("handle_tool_result", result, user_id, user_api_keys, options)
 
     async def handle_tool_results(
         self,
@@ -136,7 +148,7 @@ class GMI:
     ) -> GMIOutput:
         """Answer several calls. Those left out are filled as not run, unless `options` says `{"partial": "wait"}`."""
         body = {"results": [dict(result) for result in tool_results]}
-        return await self._answer("handle_tool_results", body, user_id, user_api_keys, options)
+        return await self._stops.of_answer("handle_tool_results", body, user_id, user_api_keys, options)
 
     async def settle(self) -> GMIOutput:
         """End the pause: calls still open are filled as not run."""
@@ -148,11 +160,11 @@ class GMI:
 
     async def hydrate_conversation_history(self, conversation_history: Sequence[Json]) -> None:
         """Make the messages the whole conversation history."""
-        await self._write_history("hydrate_conversation_history", conversation_history)
+        await write_history(self._channel, "hydrate_conversation_history", conversation_history)
 
     async def replace_history(self, messages: Sequence[Json]) -> None:
         """The same, and details of turns that it does not hold any more are forgotten."""
-        await self._write_history("replace_history", messages)
+        await write_history(self._channel, "replace_history", messages)
 
     async def clear_history(self) -> None:
         """Empty the conversation history."""
@@ -160,11 +172,11 @@ class GMI:
 
     async def get_conversation_history(self) -> list[dict[str, Any]]:
         """All messages of the conversation, read page by page."""
-        return await self._read_history("get_conversation_history")
+        return await read_history(self._channel, "get_conversation_history")
 
     async def get_last_turn_history(self) -> list[dict[str, Any]]:
         """The messages of the last turn, from its input on; none when the history does not hold it any more."""
-        return await self._read_history("get_last_turn_history")
+        return await read_history(self._channel, "get_last_turn_history")
 
     async def hydrate_turn_context(self, context: Json) -> None:
         """Set what a continuation goes on with: session, conversation, organization, sources."""
@@ -220,73 +232,15 @@ class GMI:
             if gone.code != SYS_NOT_INITIALIZED:
                 raise
 
-    async def _until_stop(self, name: str, body: dict[str, Any]) -> GMIOutput:
-        """Ask for the turn until it stops; a sender may have to ask again, of a later run of the instance."""
-        while True:
-            output = GMIOutput.model_validate(await self._channel.update(name, {**body, "waitSeconds": WAIT_SECONDS}))
-            if output.is_final or output.tool_calls:
-                return output
-            await asyncio.sleep(ASK_AGAIN)
-
-    async def _answer(
-        self, name: str, body: dict[str, Any], user_id: str, keys: Sequence[str] | None, options: Json | None
-    ) -> GMIOutput:
-        wanted = dict(options or {})
-        partial = {"partial": wanted.pop("partial")} if "partial" in wanted else {}
-        if keys:
-            wanted["userApiKeys"] = list(keys)
-        sent = {**body, **partial, "userId": user_id} | ({"options": wanted} if wanted else {})
-        output = GMIOutput.model_validate(await self._channel.update(name, {**sent, "waitSeconds": WAIT_SECONDS}))
-        while not output.is_final and not output.tool_calls:
-            await asyncio.sleep(ASK_AGAIN)
-            output = await self._output_of(output)
-        return output
-
-    async def _output_of(self, running: GMIOutput) -> GMIOutput:
-        """The output of a turn that has been answered, as far as it is."""
-        found = await self._channel.query("get_output", running.turn_id)
-        if found is None and await self.get_current_state() == "shutdown":
-            raise GMIError(SYS_NOT_INITIALIZED, "the instance was shut down before the turn stopped")
-        return running if found is None else GMIOutput.model_validate(found)
-
-    async def _write_history(self, name: str, messages: Sequence[Json]) -> None:
-        """Page by page; a page ends where a turn does."""
-        for number, page in enumerate(_pages(messages)):
-            await self._channel.update(name, {"messages": page, "append": number > 0})
-
-    async def _read_history(self, name: str) -> list[dict[str, Any]]:
-        read: list[dict[str, Any]] = []
-        before: str | None = None
-        while True:
-            page = await self._channel.update(name, {} if before is None else {"before": before})
-            read = [*page["messages"], *read]
-            before = page["cursor"]
-            if before is None:
-                return read
+    def _chunks(self, turn_id: str, conversation_id: str) -> ChunkSource:
+        workflow_id = turn_workflow_id(conversation_id, turn_id)
+        if self._reader is None:
+            return PolledChunks(self._client, workflow_id)
+        key = turn_key(conversation_id, turn_id, workflow_id)
+        return StoredChunks(self._client, self._reader, key, workflow_id)
 
 
 def _turn_body(turn_input: Json | str) -> dict[str, Any]:
     body = {"content": turn_input} if isinstance(turn_input, str) else dict(turn_input)
     body.setdefault("interactionId", uuid.uuid4().hex[:12])
     return body
-
-
-def _pages(messages: Sequence[Json]) -> list[list[dict[str, Any]]]:
-    """The messages in pages that one update takes. The first page stands even when there is nothing to put on it."""
-    pages: list[list[dict[str, Any]]] = [[]]
-    turn: list[dict[str, Any]] = []
-    for message in (*messages, None):
-        if turn and (message is None or message.get("role") == "user"):
-            if pages[-1] and not _fits([*pages[-1], *turn]):
-                pages.append([])
-            if not _fits(turn):
-                raise GMIError(SYS_VALIDATION_ERROR, "messages: one turn of the history is too large to be sent")
-            pages[-1].extend(turn)
-            turn = []
-        if message is not None:
-            turn.append(dict(message))
-    return pages
-
-
-def _fits(messages: list[dict[str, Any]]) -> bool:
-    return len(messages) <= MAX_MESSAGES and encoded_size(messages) <= PAGE_BYTES
