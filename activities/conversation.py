@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
+from activities.output_parts import AudioOutputConfig, ImageOutputConfig, UICommand
 from activities.wire import Wire
 
 Arguments = dict[str, Any]
@@ -151,9 +152,9 @@ class GMIOutput(Wire):
     response_text: str | None = None
     text_ref: str | None = None
     tool_calls: tuple[ToolCall, ...] | None = None
-    ui_commands: tuple[dict[str, Any], ...] | None = None
-    audio_output: dict[str, Any] | None = None
-    image_output: dict[str, Any] | None = None
+    ui_commands: tuple[UICommand, ...] | None = None
+    audio_output: AudioOutputConfig | None = None
+    image_output: ImageOutputConfig | None = None
     usage: CostAggregator | None = None
     reasoning_trace: tuple[dict[str, Any], ...] | None = None
     error: ErrorDetails | None = None

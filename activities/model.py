@@ -34,6 +34,8 @@ from activities.streaming_exchange import OnText
 from activities.trimming import fit_turn, trim_history
 from activities.turn_input import ExternalTool, TurnOptions
 from activities.turn_reading import Reading, Store, TurnReader
+from activities.ui_commands import TOOL_NAME as UI_COMMAND
+from activities.ui_commands import CommandCheck
 
 # Asks the model, and gives its reply as it will be stored.
 Ask = Callable[..., Awaitable[AssistantMessage]]
@@ -148,7 +150,14 @@ class ModelActivities:
                 return None
             return self._tools.facts(persona, external, name, arguments)
 
-        return Offer(definitions, facts, lambda name, arguments: self._tools.check(name, arguments, external))
+        commands = CommandCheck.after(persona.ui_commands, reading.rows)
+
+        def check(name: str, arguments: Arguments) -> ErrorDetails | None:
+            if name == UI_COMMAND and persona.ui_commands:
+                return commands.fault(arguments)
+            return self._tools.check(name, arguments, external)
+
+        return Offer(definitions, facts, check)
 
     def _prompt(self, reading: Reading, options: TurnOptions, request: ModelRequest, offer: Offer) -> Prompt:
         persona, turn = reading.persona, reading.turn

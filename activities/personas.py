@@ -69,10 +69,19 @@ class MemoryImprint(Wire):
     description: str | None = None
 
 
+class UICommandKind(Wire):
+    """One command that the persona may send to the host's user interface, and what its payload must be."""
+
+    name: str = Field(min_length=1, max_length=64, pattern=r"^[A-Za-z_][A-Za-z0-9_.:-]*$")
+    description: str = Field(default="", max_length=1_000)
+    payload_schema: dict[str, Any] = Field(default_factory=lambda: {"type": "object"})
+
+
 class Persona(Wire):
     """One persona. Without `tool_ids` it may use every tool of the app; None elsewhere means the settings' default.
 
-    `history_tokens` bounds what earlier turns may take of the prompt, in estimated tokens. The fields after it matter to an
+    `history_tokens` bounds what earlier turns may take of the prompt, in estimated tokens. `ui_commands` are what the model may
+    have the host's user interface do; without any it has no such tool. The other fields after `history_tokens` matter to an
     instance alone. Source of their names: IPersonaDefinition of AgentOS.
     """
 
@@ -94,6 +103,9 @@ class Persona(Wire):
     memory_config: PersonaMemory | None = None
     allowed_input_modalities: tuple[Modality, ...] | None = None
     hard_limits: tuple[str, ...] = Field(default=(), max_length=50)
+    ui_commands: Annotated[tuple[UICommandKind, ...], Field(exclude_if=lambda kinds: not kinds)] = Field(
+        default=(), max_length=32
+    )
     reasoning_trace_config: TraceLimits | None = None
 
 

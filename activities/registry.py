@@ -17,11 +17,15 @@ from activities.memory_tools import CHANGE_TOOLS, MEMORY_TOOLS, search_memory
 from activities.personas import Persona, Personas
 from activities.tool import Tool
 from activities.turn_input import ExternalTool
+from activities.ui_commands import FACTS as UI_FACTS
+from activities.ui_commands import TOOL_NAME as UI_COMMAND
+from activities.ui_commands import definition as ui_definition
+from activities.ui_commands import kinds_fault
 
 # What OpenAI takes in one request; more is refused whole.
 MAX_OFFERED = 128
 _KEPT_OFFERS = 256
-_RESERVED = frozenset(each.name for each in MEMORY_TOOLS)
+_RESERVED = frozenset({*(each.name for each in MEMORY_TOOLS), UI_COMMAND})
 
 
 class ToolRegistry:
@@ -35,8 +39,8 @@ class ToolRegistry:
     whole, even where they offer nothing.
 
     Raises:
-        ValueError: two tools have one name (letter case aside), one has the name of a tool of memory, or one is made of a
-            method and belongs to no object.
+        ValueError: two tools have one name (letter case aside), one has the name of a tool of memory or `ui_command`, or one is
+            made of a method and belongs to no object.
     """
 
     def __init__(
@@ -64,10 +68,10 @@ class ToolRegistry:
         return self._tools.get(self._aliases.get(name, name))
 
     def validate(self, personas: Personas) -> None:
-        """Check that every tool a persona names exists.
+        """Check that every tool a persona names exists, and that the schemas of its UI commands can be used.
 
         Raises:
-            ValueError: names each persona and the tools nobody has.
+            ValueError: names each persona, and the tools nobody has or the command.
         """
         wrong = []
         for persona_id in personas.ids:
@@ -76,20 +80,24 @@ class ToolRegistry:
             missing = [name for name in named if name not in _RESERVED and not self._grants.knows(name)]
             if missing:
                 wrong.append(f"persona {persona_id} names tools that do not exist: {', '.join(missing)}")
+            if persona is not None and (fault := kinds_fault(persona.ui_commands)):
+                wrong.append(f"persona {persona_id}: {fault}")
         if wrong:
             raise ValueError("; ".join(wrong))
 
     def definitions(
         self, persona: Persona, external_tools: Iterable[ExternalTool], only: Collection[str] | None = None
     ) -> list[dict[str, Any]]:
-        """The tools of a turn as Chat Completions takes them: the worker's, the memory's, the host's.
+        """The tools of a turn as Chat Completions takes them: the worker's, the memory's, that of UI commands, the host's.
 
-        With `only`, those of these names and the tools of memory.
+        With `only`, those of these names, the tools of memory and that of UI commands.
         """
         own = [each for each in self._offered(persona).values() if _is_wanted(each.name, only, self._memory)]
         external = [each for each in external_tools if _is_wanted(each.name, only, ())]
-        return [_definition(each.name, each.description, each.model_schema) for each in own] + [
-            _definition(each.name, each.description, each.input_schema) for each in external
+        return [
+            *(_definition(each.name, each.description, each.model_schema) for each in own),
+            *((ui_definition(persona.ui_commands),) if persona.ui_commands else ()),
+            *(_definition(each.name, each.description, each.input_schema) for each in external),
         ]
 
     def listed(self, persona: Persona, external_tools: Iterable[ExternalTool]) -> tuple[ListedFunction, ...]:
@@ -99,7 +107,7 @@ class ToolRegistry:
 
     def excess(self, persona: Persona, external_tools: Collection[ExternalTool]) -> str | None:
         """Why a turn cannot offer all its tools at once, and what to do about it; None when it can."""
-        count = len(self._offered(persona)) + len(external_tools)
+        count = len(self._offered(persona)) + bool(persona.ui_commands) + len(external_tools)
         if count <= MAX_OFFERED:
             return None
         return (
@@ -110,6 +118,7 @@ class ToolRegistry:
     def clashes(self, persona: Persona, external_tools: Iterable[ExternalTool]) -> list[str]:
         """Names of external tools that another tool of the turn has already, letter case aside."""
         taken = Counter(name.casefold() for name in self._offered(persona))
+        taken.update((UI_COMMAND,) if persona.ui_commands else ())
         clashing = []
         for each in external_tools:
             taken[each.name.casefold()] += 1
@@ -127,6 +136,8 @@ class ToolRegistry:
         turn's input has it.
         """
         external = any(each.name == name for each in external_tools)
+        if name == UI_COMMAND and persona.ui_commands:
+            return UI_FACTS
         own = self._offered(persona).get(name if external else self._aliases.get(name, name))
         if own is not None:
             return _facts(own, "memory" if own.name in self._memory else "worker", arguments)

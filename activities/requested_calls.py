@@ -80,7 +80,15 @@ def cross(judged: Iterable[JudgedCall], facts: Facts) -> tuple[RequestedCall, ..
     if sum(sizes) <= REPLY_BYTES:
         return tuple(calls)
     allowed = REPLY_BYTES // len(calls)
-    return tuple(_smaller(call) if size > allowed else call for call, size in zip(calls, sizes, strict=True))
+    return tuple(
+        _smaller(call) if size > allowed and not _is_told(call) else call
+        for call, size in zip(calls, sizes, strict=True)
+    )
+
+
+def _is_told(call: RequestedCall) -> bool:
+    """Whether the turn itself needs the arguments whole. All such calls together are small."""
+    return call.tool is not None and call.tool.kind == "ui"
 
 
 def _facts_of(item: JudgedCall, facts: Facts) -> ToolFacts | None:

@@ -10,6 +10,8 @@ from pydantic import Field
 from activities.contracts import CommitTurn, ToolFacts
 from activities.conversation import AssistantMessage, ErrorDetails, ModelUsage, ToolCall, ToolCallResult
 from activities.json_values import encoded_size
+from activities.output_parts import UICommand
+from activities.ui_commands import command_of
 from activities.wire import Wire
 
 ChunkType = Literal[
@@ -18,6 +20,7 @@ ChunkType = Literal[
     "usage_update",
     "step_finished",
     "tool_result",
+    "ui_command",
     "rag_sources_available",
     "error",
     "final_response_marker",
@@ -123,7 +126,7 @@ def reply_drafts(message: AssistantMessage, row: int, step: int | None, requests
 
 
 def request_drafts(calls: Sequence[tuple[ToolCall, ToolFacts | None]], row: int, rationale: str | None) -> list[Draft]:
-    """The calls of a reply: those the worker deals with itself, then those it needs the host or a person for."""
+    """The calls of a reply: those the worker deals with itself, then those it needs the host or a person for, then commands."""
     external = [call for call, facts in calls if facts is not None and _waits(facts)]
     internal = [call for call, facts in calls if facts is None or not _waits(facts)]
     drafts = []
@@ -134,7 +137,16 @@ def request_drafts(calls: Sequence[tuple[ToolCall, ToolFacts | None]], row: int,
                 metadata["rationale"] = bounded(rationale)
             content = [bounded_call(call) for call in some]
             drafts.append(Draft("tool_call_request", ChunkBody(content=content, metadata=metadata), row))
-    return drafts
+    commands = [
+        command_of(call.id, call.arguments) for call, facts in calls if facts is not None and facts.kind == "ui"
+    ]
+    return [*drafts, *command_drafts(commands, row)]
+
+
+def command_drafts(commands: Sequence[UICommand], row: int) -> list[Draft]:
+    """What the host's user interface is to do; nothing when there are no commands."""
+    content = [command.model_dump(mode="json", by_alias=True) for command in commands]
+    return [Draft("ui_command", ChunkBody(content=content, metadata={"row": row}), row)] if content else []
 
 
 def result_draft(result: ToolCallResult, row: int) -> Draft:

@@ -1,7 +1,14 @@
 """The one shape of everything that crosses Temporal, HTTP or the store."""
 
-from pydantic import BaseModel, ConfigDict
+from typing import Annotated, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
+
+T = TypeVar("T")
+
+# A field that the wire form leaves out while it is None: what few values have costs the others nothing.
+Sparse = Annotated[T | None, Field(exclude_if=lambda value: value is None)]
 
 
 class Wire(BaseModel):

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from activities import contracts, conversation, selection, streaming_chunks, turn_input
+from activities import contracts, conversation, output_parts, selection, streaming_chunks, turn_input
 from activities.wire import Wire
 from tests.instance_examples import INSTANCE_EXAMPLES
 from tests.instance_examples import instance as instance_turn
@@ -41,14 +41,38 @@ costs = conversation.CostAggregator(
     breakdown=(entry,),
     calls_without_usage=1,
 )
+ui_command = output_parts.UICommand(
+    command_id="t1jn1zawl",
+    command="open_panel",
+    target_element_id="#orders",
+    payload={"order": 7},
+    metadata={"source": "tool"},
+)
+sound = output_parts.AudioOutputConfig(
+    provider="openai",
+    text_to_speak="Booked.",
+    voice_id="alloy",
+    url="turnhold://media/0a1b",
+    format="wav",
+    language_code="cs-CZ",
+    custom_params={"rate": 1},
+)
+picture = output_parts.ImageOutputConfig(
+    provider="openai",
+    prompt_used="A room.",
+    image_url="turnhold://media/2c3d",
+    base64_data="iVBORw0K",
+    format="png",
+    metadata={"width": 16},
+)
 output = conversation.GMIOutput(
     is_final=False,
     response_text="Booking.",
     text_ref="t1/1",
     tool_calls=(call,),
-    ui_commands=({"commandId": "u1"},),
-    audio_output={"provider": "p"},
-    image_output={"provider": "p"},
+    ui_commands=(ui_command,),
+    audio_output=sound,
+    image_output=picture,
     usage=costs,
     reasoning_trace=({"type": "WARNING"},),
     error=error,

@@ -51,6 +51,11 @@ lifecycle = personas.MemoryLifecycle(negotiation_enabled=True)
 memory_config = personas.PersonaMemory(lifecycle_config=lifecycle)
 trace_limits = personas.TraceLimits(max_entries=50, max_message_length=200)
 imprint = personas.MemoryImprint(key="city", value="Prague", description="Where the shop is.")
+command_kind = personas.UICommandKind(
+    name="open_panel",
+    description="Opens a panel.",
+    payload_schema={"type": "object", "properties": {"order": {"type": "integer"}}},
+)
 persona = personas.Persona(
     id="p1",
     name="Support",
@@ -70,6 +75,7 @@ persona = personas.Persona(
     memory_config=memory_config,
     allowed_input_modalities=("text", "image"),
     hard_limits=("Never promise a date.",),
+    ui_commands=(command_kind,),
     reasoning_trace_config=trace_limits,
 )
 instance = personas.InstanceTurn(gmi_id="g1", persona=persona, manner="Your mood: focused.")

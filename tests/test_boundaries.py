@@ -31,7 +31,7 @@ UNNAMED = {
 }
 PURE = (
     *("rounds", "pause", "inbox", "answers", "start", "turn_state", "transcript", "display", "contracts", "names"),
-    *("corrections", "function_stack"),
+    *("collected_parts", "corrections", "function_stack"),
     *("gmi_context", "gmi_trace", "gmi_character", "gmi_feedback", "gmi_lifecycle", "gmi_health", "gmi_reflection"),
     *(
         "gmi_contracts",

@@ -12,7 +12,9 @@ from typing import Any
 from activities import errors
 from activities.contracts import ModelReply, RequestedCall, ToolFacts
 from activities.conversation import CostAggregator, CostEntry, ErrorDetails, ModelUsage, ToolCallResult
+from activities.output_parts import UICommand
 from activities.turn_input import ExternalTool, TurnLimits
+from activities.ui_commands import command_of
 from workflows.contracts import CallKind
 from workflows.corrections import Corrections
 
@@ -42,7 +44,15 @@ class Wait:
     human: Any = None
 
 
-Disposition = Refuse | Run | Wait
+@dataclass(frozen=True, slots=True)
+class Show:
+    """The call is a command for the host's user interface: the turn tells it, and the model reads that it was sent."""
+
+    command: UICommand
+    result: ToolCallResult
+
+
+Disposition = Refuse | Run | Wait | Show
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +96,9 @@ def judge_call(call: RequestedCall, external: ExternalTool | None, corrections: 
         return Refuse(failed(call, ErrorDetails(code=errors.TOOL_NOT_FOUND, message=f"There is no tool {call.name}.")))
     if refusal := corrections.refusal(call):
         return Refuse(failed(call, refusal))
+    if call.tool.kind == "ui":
+        sent = ToolCallResult(tool_call_id=call.id, tool_name=call.name, output="sent")
+        return Show(command_of(call.id, call.arguments), sent)
     if call.tool.kind == "external" or call.tool.external:
         return Wait(call.tool, "external", external)
     human = corrections.human_part(call)

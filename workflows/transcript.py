@@ -15,6 +15,7 @@ from pydantic import Field
 from activities.contracts import ModelReply
 from activities.conversation import Content, ToolCallResult
 from activities.json_values import encoded_size
+from activities.output_parts import UICommand
 from activities.selection import ChoicePhase, ChoiceReply
 from activities.wire import Wire
 from workflows.contracts import PendingRequest
@@ -25,7 +26,14 @@ TRACE_MESSAGE_CHARS = 1_000
 PREVIEWED_BYTES = 20_000
 
 ChunkType = Literal[
-    "text_delta", "tool_call_request", "usage_update", "step_finished", "tool_result", "error", "final_response_marker"
+    "text_delta",
+    "tool_call_request",
+    "usage_update",
+    "step_finished",
+    "tool_result",
+    "ui_command",
+    "error",
+    "final_response_marker",
 ]
 
 
@@ -145,6 +153,10 @@ class Transcript:
         self.messages.add({"role": "tool", **said})
         self._chunk("tool_result", said, now, {"byHost": by_host})
         self.note("TOOL_EXECUTION_RESULT", f"{result.tool_name}: {'error' if result.is_error else 'done'}", now)
+
+    def showed(self, commands: Sequence[UICommand], now: datetime) -> None:
+        """The host's user interface is to do something."""
+        self._chunk("ui_command", [command.model_dump(mode="json", by_alias=True) for command in commands], now)
 
     def ended(self, output: Any, now: datetime) -> None:
         """The last chunks: an error if there is one, then the one terminal chunk."""

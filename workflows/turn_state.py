@@ -13,16 +13,18 @@ from activities.contracts import Excerpt, ModelReply, PlacedResult, ToolFacts, T
 from activities.conversation import ErrorDetails, GMIOutput, ToolCall, ToolCallResult
 from activities.durations import parse_duration
 from activities.json_values import encoded_size
+from activities.output_parts import UICommand
 from activities.selection import ChoicePhase, ChoiceReply
 from activities.turn_input import ExternalTool, TurnInput, TurnOptions
 from workflows import rounds
 from workflows.answers import Reject
+from workflows.collected_parts import CollectedParts
 from workflows.contracts import CallKind, PendingCall, PendingRequest, TurnPhase, TurnStatus
 from workflows.corrections import Corrections
 from workflows.function_stack import FunctionStack
 from workflows.inbox import Inbox
 from workflows.pause import FillReason, Pause, not_run
-from workflows.rounds import PlannedCall, Progress, Refuse, Wait
+from workflows.rounds import PlannedCall, Progress, Refuse, Show, Wait
 from workflows.transcript import Transcript
 
 SHOWN_RESULT_BYTES = 8_000
@@ -71,6 +73,7 @@ class TurnState:
     text: str = ""
     text_ref: str | None = None
     own_calls: dict[str, ToolCall] = field(default_factory=dict)
+    parts: CollectedParts = field(default_factory=CollectedParts)
     output: GMIOutput | None = None
     settle_asked: bool = False
     superseded_by: str | None = None
@@ -153,6 +156,10 @@ class TurnState:
                 self.set_result(planned, planned.disposition.result, now)
                 if planned.call.problem is not None and planned.call.problem.code in errors.MENDABLE:
                     self.corrections.note(planned.call, self.corrections.human_part(planned.call), correctable=True)
+            elif isinstance(planned.disposition, Show):
+                self.note_own_call(planned)
+                self.set_result(planned, planned.disposition.result, now)
+                self.show((planned.disposition.command,), now)
 
     def refuse_round(self, reply: ModelReply, why: ErrorDetails, now: datetime) -> None:
         """Calls of a reply that was asked for words: none runs, each is answered."""
@@ -184,6 +191,12 @@ class TurnState:
         self.unsaved.append(PlacedResult(row=planned.row, result=result))
         self.unsaved.sort(key=lambda placed: placed.row)
         self.note_result(planned, result, now)
+
+    def show(self, commands: Sequence[UICommand], now: datetime) -> None:
+        """Tell the host's user interface what to do."""
+        self.transcript.showed(commands, now)
+        if left_out := self.parts.show(commands):
+            self.transcript.note("WARNING", f"The output has no room for {left_out} more UI commands", now)
 
     def note_result(self, planned: PlannedCall, result: ToolCallResult, now: datetime) -> None:
         """A call has its result."""
@@ -275,6 +288,7 @@ class TurnState:
             error=error,
             conversation_id=self.conversation_id,
             turn_id=self.turn_id,
+            **self.parts.fields(),
         )
 
     def current_output(self) -> GMIOutput:
