@@ -109,7 +109,7 @@ class ChoiceActivities:
         told = phase_prompt(request.phase, options.selection, request.now_ms)
         return Prompt(
             model=model,
-            system=system_messages(persona, turn.memory_text, turn.input, told),
+            system=system_messages(persona, turn.memory_text, turn.input, told, turn.sources),
             messages=messages,
             tools={"tools": [phase_tool(request.phase)]},
             fields=lambda dialect: request_fields(persona, _without_format(options), model, dialect),

@@ -16,6 +16,7 @@ from activities.conversation import (
     ModelUsage,
     ToolCallResult,
 )
+from activities.sources import RagRetrievedChunk
 from activities.turn_input import TurnInput, TurnOptions
 from activities.wire import Wire
 
@@ -90,6 +91,22 @@ class TurnBegun(Wire):
     # How many functions this turn may call, and what the conversation chose before; only where functions are chosen.
     functions: int = 0
     selection: dict[str, Any] | None = None
+    # Whether the turn looks up what its answer may rest on.
+    retrieves: bool = Field(default=False, exclude_if=lambda value: not value)
+
+
+class RetrieveSources(Wire):
+    """Look up, for a turn, what its answer may rest on. The message is read from the store."""
+
+    turn_id: str
+    now_ms: int
+
+
+class SourcesRetrieved(Wire):
+    """What stands in the turn's prompts, in excerpts of 32 KB together. `failures` say which look-ups gave nothing."""
+
+    sources: tuple[RagRetrievedChunk, ...] = ()
+    failures: tuple[str, ...] = ()
 
 
 class PlacedResult(Wire):

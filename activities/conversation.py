@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from activities.output_parts import AudioOutputConfig, ImageOutputConfig, UICommand
+from activities.sources import RagRetrievedChunk
 from activities.wire import Wire
 
 Arguments = dict[str, Any]
@@ -158,7 +159,7 @@ class GMIOutput(Wire):
     usage: CostAggregator | None = None
     reasoning_trace: tuple[dict[str, Any], ...] | None = None
     error: ErrorDetails | None = None
-    rag_sources: tuple[dict[str, Any], ...] | None = None
+    rag_sources: tuple[RagRetrievedChunk, ...] | None = None
     structured_output: dict[str, Any] | None = None
     conversation_id: str | None = None
     turn_id: str | None = None

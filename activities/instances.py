@@ -91,7 +91,8 @@ class InstanceActivities:
         if request.persona is not None:
             self._check(request.persona)
         return InstanceOpened(
-            persona=persona,
+            # Their documents stay with the worker: what is retrieved for a turn is found there.
+            persona=persona if request.persona is not None else persona.model_copy(update={"documents": ()}),
             # One that equals the app's needs not be sent along with every turn.
             is_own=request.persona is not None and self._personas.get(persona.id) != persona,
             patience=self._patience,

@@ -178,7 +178,7 @@ class ModelActivities:
         told = phase_prompt(request.phase, options.selection, request.now_ms) if request.phase else ""
         return Prompt(
             model=model,
-            system=system_messages(persona, turn.memory_text, turn.input, told),
+            system=system_messages(persona, turn.memory_text, turn.input, told, turn.sources),
             messages=messages,
             tools=tools,
             fields=lambda dialect: request_fields(persona, options, model, dialect),

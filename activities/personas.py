@@ -5,6 +5,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from activities.documents import MAX_DOCUMENTS, Document
+from activities.sources import MAX_SOURCES, RagRetrievedChunk
 from activities.wire import Wire
 
 # Source: GMIMood of AgentOS.
@@ -48,9 +50,25 @@ class MemoryLifecycle(Wire):
     negotiation_enabled: bool = False
 
 
+class RetrievalTriggers(Wire):
+    """What makes a turn retrieve: every message of a user, or nothing."""
+
+    on_user_query: bool = True
+
+
+class RagConfig(Wire):
+    """How the persona retrieves. `max_tokens` bounds what the passages may take of the prompt, in estimated tokens."""
+
+    enabled: bool = True
+    default_retrieval_top_k: int = Field(default=5, ge=1, le=MAX_SOURCES)
+    max_tokens: int = Field(default=2_000, ge=100, le=16_000)
+    retrieval_triggers: RetrievalTriggers = RetrievalTriggers()
+
+
 class PersonaMemory(Wire):
     """What the persona says of its memory."""
 
+    rag_config: RagConfig | None = None
     lifecycle_config: MemoryLifecycle = MemoryLifecycle()
 
 
@@ -107,17 +125,25 @@ class Persona(Wire):
         default=(), max_length=32
     )
     reasoning_trace_config: TraceLimits | None = None
+    documents: tuple[Document, ...] = Field(default=(), max_length=MAX_DOCUMENTS)
+
+    @property
+    def rag(self) -> RagConfig | None:
+        """How the persona retrieves, where it says so."""
+        return self.memory_config.rag_config if self.memory_config else None
 
 
 class InstanceTurn(Wire):
     """What the turn of an instance is told of it: whose child it is, and what its persona is like now.
 
-    `persona` is set where the instance has one of its own; `manner` stands behind the persona's prompt.
+    `persona` is set where the instance has one of its own; `manner` stands behind the persona's prompt. `rag_sources` are
+    sources the host gave for this turn, which then retrieves none itself.
     """
 
     gmi_id: str = Field(min_length=1, max_length=200)
     persona: Persona | None = None
     manner: str = Field(default="", max_length=20_000)
+    rag_sources: tuple[RagRetrievedChunk, ...] | None = Field(default=None, max_length=MAX_SOURCES)
 
 
 class Personas:
@@ -144,7 +170,8 @@ class Personas:
         return persona.model_copy(update={"base_system_prompt": prompt})
 
     def within_grants(self, own: Persona) -> Persona:
-        """A persona that came from outside, with no other tools than those some persona of the app may use."""
+        """A persona that came from outside, with no other tools than those some persona of the app may use, and no file."""
+        own = own.model_copy(update={"documents": tuple(each for each in own.documents if each.path is None)})
         granted = self.granted_tools
         if granted is None:
             return own

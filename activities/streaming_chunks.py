@@ -11,6 +11,7 @@ from activities.contracts import CommitTurn, ToolFacts
 from activities.conversation import AssistantMessage, ErrorDetails, ModelUsage, ToolCall, ToolCallResult
 from activities.json_values import encoded_size
 from activities.output_parts import UICommand
+from activities.sources import RagRetrievedChunk, excerpts
 from activities.ui_commands import command_of
 from activities.wire import Wire
 
@@ -162,6 +163,12 @@ def result_draft(result: ToolCallResult, row: int) -> Draft:
         shown = details.model_dump(by_alias=True) if isinstance(details, ErrorDetails) else details
         content["errorDetails"] = bounded(shown)
     return Draft("tool_result", ChunkBody(content=content, metadata={"row": row}), row)
+
+
+def sources_draft(sources: Sequence[RagRetrievedChunk]) -> Draft:
+    """What a turn retrieved, each passage cut where all together are too long."""
+    shown = [source.model_dump(mode="json", by_alias=True) for source in excerpts(sources, VALUE_BYTES)]
+    return Draft("rag_sources_available", ChunkBody(content={"ragSources": shown}))
 
 
 def closing_drafts(close: CommitTurn) -> list[Draft]:

@@ -4,21 +4,15 @@ import re
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 from pydantic_core import PydanticCustomError
 
 from activities.conversation import Content
 from activities.personas import InstanceTurn
-from activities.wire import Wire
+from activities.wire import StrictWire
 
 PROMPT_CHARS = 20_000
 SECRET_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
-
-
-class StrictWire(Wire):
-    """A value that people write by hand: a field nobody knows is a mistake, and is named."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 class ExternalTool(StrictWire):

@@ -9,6 +9,7 @@ from activities.conversation import AssistantMessage, Message, ToolMessage
 from activities.errors import GMI_PERSONA_NOT_FOUND, HISTORY_UNPAIRED, SYS_RESOURCE_NOT_FOUND
 from activities.model_failures import final
 from activities.personas import Persona, Personas
+from activities.sources import RagRetrievedChunk
 from activities.trimming import BYTES_PER_TOKEN
 from activities.turn_input import TurnInput
 
@@ -25,6 +26,8 @@ class StoredTurn(Protocol):
     def persona_id(self) -> str: ...
     @property
     def memory_text(self) -> str | None: ...
+    @property
+    def sources(self) -> tuple[RagRetrievedChunk, ...] | None: ...
     @property
     def position(self) -> int: ...
     @property

@@ -25,6 +25,7 @@ from activities.memory_keeper import MemoryKeeper, scope_of
 from activities.personas import Persona, Personas
 from activities.phases import is_time_zone
 from activities.registry import ToolRegistry
+from activities.retrieving import retrieves
 from activities.selection import Selection
 from activities.store.errors import ConversationBusy, Holder, NotOwner, TurnAlreadyRan, TurnClosed
 from activities.store.histories import HistoryStore
@@ -57,7 +58,7 @@ class Executions(Protocol):
 class TurnSettings:
     """What the worker decides for every turn. `secrets` are the names that `options.userApiKeys` may use.
 
-    `memory_model` says whether a model helps memory to learn.
+    `memory_model` says whether a model helps memory to learn, `has_retriever` whether the app has one.
     """
 
     default_model: str
@@ -65,6 +66,7 @@ class TurnSettings:
     secrets: frozenset[str] = frozenset()
     has_price: Callable[[str], bool] = field(default=lambda model: False)
     memory_model: bool = False
+    has_retriever: bool = False
 
 
 class TurnActivities:
@@ -108,6 +110,7 @@ class TurnActivities:
             patience=self._settings.patience,
             took_over=took_over,
             memory_model=self._settings.memory_model,
+            retrieves=retrieves(persona, request.input, has_retriever=self._settings.has_retriever),
             **self._functions(request.input, persona, claimed),
         )
 

@@ -19,3 +19,9 @@ class Wire(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True, extra="ignore")
+
+
+class StrictWire(Wire):
+    """A value that people write by hand: a field nobody knows is a mistake, and is named."""
+
+    model_config = ConfigDict(extra="forbid")

@@ -59,6 +59,7 @@ from .lossy import CANDIDATE_FLOOR, COLLAPSE_THRESHOLD, MAX_CANDIDATES, atoms, i
 from .migrations import SCHEMA_VERSION
 from .moments import Instant, milliseconds
 from .options import ENGINE_HEADING, SERVICE_HEADING, CognitiveMemoryOptions
+from .passages import Passage, PassageIndex
 from .post_turn import PostTurn
 from .profile import Profile
 from .records import MemoryItem, MemoryMetadata, SearchHit, new_item
@@ -198,6 +199,8 @@ __all__ = [
     "MemorySummary",
     "MemoryTier",
     "MemoryTotals",
+    "Passage",
+    "PassageIndex",
     "Pin",
     "PostTurn",
     "PostTurnAnswers",

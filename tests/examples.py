@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from activities import contracts, conversation, output_parts, selection, streaming_chunks, turn_input
+from activities import contracts, conversation, output_parts, selection, sources, streaming_chunks, turn_input
 from activities.wire import Wire
 from tests.instance_examples import INSTANCE_EXAMPLES
 from tests.instance_examples import instance as instance_turn
@@ -65,6 +65,23 @@ picture = output_parts.ImageOutputConfig(
     format="png",
     metadata={"width": 16},
 )
+source = sources.RagRetrievedChunk(
+    id="rooms#0",
+    content="Room 7 has a view.",
+    original_document_id="rooms",
+    data_source_id="documents",
+    source="Rooms",
+    metadata={"title": "Rooms"},
+    relevance_score=0.5,
+    embedding=(0.1, 0.2),
+    tenant_id="o1",
+    acl_groups=("staff",),
+    classification="internal",
+    status="active",
+    effective_date=NOW,
+    expires_at=LATER,
+)
+kept_sources = sources.Sources(sources=(source,))
 output = conversation.GMIOutput(
     is_final=False,
     response_text="Booking.",
@@ -76,7 +93,7 @@ output = conversation.GMIOutput(
     usage=costs,
     reasoning_trace=({"type": "WARNING"},),
     error=error,
-    rag_sources=({"id": "r1"},),
+    rag_sources=(source,),
     structured_output={"value": {"a": 1}},
     conversation_id="c1",
     turn_id="t1",
@@ -171,7 +188,10 @@ begun = contracts.TurnBegun(
     memory_model=True,
     functions=30,
     selection={"ready": True},
+    retrieves=True,
 )
+retrieve = contracts.RetrieveSources(turn_id="t1", now_ms=1_767_323_045_678)
+retrieved = contracts.SourcesRetrieved(sources=(source,), failures=("the documents failed (OSError)",))
 placed = contracts.PlacedResult(row=3, result=result)
 save = contracts.SaveResults(turn_id="t1", results=(placed,))
 saved = contracts.ResultsSaved(rows=4)

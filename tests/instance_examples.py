@@ -2,7 +2,16 @@
 
 from datetime import UTC, datetime
 
-from activities import contracts, conversation, history_messages, instance_contracts, personas, turn_input
+from activities import (
+    contracts,
+    conversation,
+    documents,
+    history_messages,
+    instance_contracts,
+    personas,
+    sources,
+    turn_input,
+)
 from activities.wire import Wire
 from workflows import contracts as shown
 from workflows import gmi_contracts, gmi_lifecycle
@@ -48,7 +57,11 @@ meta_prompt = personas.MetaPrompt(
     trigger=trigger,
 )
 lifecycle = personas.MemoryLifecycle(negotiation_enabled=True)
-memory_config = personas.PersonaMemory(lifecycle_config=lifecycle)
+triggers = personas.RetrievalTriggers(on_user_query=False)
+rag = personas.RagConfig(enabled=False, default_retrieval_top_k=3, max_tokens=500, retrieval_triggers=triggers)
+memory_config = personas.PersonaMemory(rag_config=rag, lifecycle_config=lifecycle)
+_document = documents.Document(id="rooms", text="Room 7 has a view.")
+_source = sources.RagRetrievedChunk(id="rooms#0", content="Room 7 has a view.")
 trace_limits = personas.TraceLimits(max_entries=50, max_message_length=200)
 imprint = personas.MemoryImprint(key="city", value="Prague", description="Where the shop is.")
 command_kind = personas.UICommandKind(
@@ -77,8 +90,9 @@ persona = personas.Persona(
     hard_limits=("Never promise a date.",),
     ui_commands=(command_kind,),
     reasoning_trace_config=trace_limits,
+    documents=(_document,),
 )
-instance = personas.InstanceTurn(gmi_id="g1", persona=persona, manner="Your mood: focused.")
+instance = personas.InstanceTurn(gmi_id="g1", persona=persona, manner="Your mood: focused.", rag_sources=(_source,))
 
 history_call = history_messages.HistoryCall(id="t1jn1zawl", name="book", arguments={"room": 7})
 history_message = history_messages.ConversationMessage(

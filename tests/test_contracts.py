@@ -21,12 +21,13 @@ from activities import (
     output_parts,
     personas,
     selection,
+    sources,
     streaming_chunks,
     turn_input,
 )
 from activities.conversation import CostAggregator, CostEntry, GMIOutput, ModelUsage
-from activities.turn_input import StrictWire, TurnLimits
-from activities.wire import Wire
+from activities.turn_input import TurnLimits
+from activities.wire import StrictWire, Wire
 from tests.examples import EXAMPLES
 from worker.converter import data_converter
 from workflows import contracts as shown
@@ -41,6 +42,7 @@ MODULES = (
     output_parts,
     personas,
     selection,
+    sources,
     streaming_chunks,
     turn_input,
     shown,

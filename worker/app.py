@@ -14,18 +14,25 @@ from activities.controllers.http import HttpController
 from activities.controllers.mcp.controller import McpController
 from activities.controllers.opening import Opened, open_controllers
 from activities.controllers.policy import FunctionFacts, Predicate, Rule
+from activities.documents import Document, DocumentUnreadable, read_document
 from activities.personas import Persona, Personas
 from activities.registry import ToolRegistry
+from activities.retrieval import RetrievalContext, Retriever
+from activities.sources import RagRetrievedChunk
 from activities.tool import Tool, ToolContext, tool
 
 __all__ = [
     "AgentApp",
     "AppInvalid",
     "ClassController",
+    "Document",
     "FunctionFacts",
     "HttpController",
     "McpController",
     "Persona",
+    "RagRetrievedChunk",
+    "RetrievalContext",
+    "Retriever",
     "Rule",
     "ToolContext",
     "load_app",
@@ -43,11 +50,11 @@ class AgentApp:
 
     The functions of controllers join the tools when a worker opens the app. `predicates` are functions that rules and
     `separate` name, `executors` functions that controllers name under `execute`: names are data, so they can be told apart
-    and logged, while functions stay in the process.
+    and logged, while functions stay in the process. `retriever` looks things up for personas with a `ragConfig`.
 
     Raises:
         ValueError: a name stands twice, a persona names a tool that does not exist, or a rule names a predicate that is not
-            given.
+            given; or a document of a persona cannot be read.
     """
 
     def __init__(
@@ -58,9 +65,12 @@ class AgentApp:
         controllers: Iterable[Controller] = (),
         predicates: Mapping[str, Predicate] | None = None,
         executors: Mapping[str, Any] | None = None,
+        retriever: Retriever | None = None,
     ) -> None:
         given = list(personas) or [Persona(id="default", name="Assistant")]
         _refuse_twice("personas", [persona.id for persona in given])
+        _refuse_unreadable(given)
+        self.retriever = retriever
         self.personas = Personas(given)
         self._own_tools = [each if isinstance(each, Tool) else tool(each) for each in tools]
         self.controllers = tuple(controllers)
@@ -91,6 +101,15 @@ class AgentApp:
 def _refuse_twice(what: str, names: list[str]) -> None:
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"two {what} are called {', '.join(twice)}")
+
+
+def _refuse_unreadable(personas: Iterable[Persona]) -> None:
+    for persona in personas:
+        for document in persona.documents:
+            try:
+                read_document(document)
+            except DocumentUnreadable as fault:
+                raise ValueError(f"persona {persona.id}: {fault}") from None
 
 
 def _refuse_unknown(controllers: Iterable[Controller], predicates: Mapping[str, Predicate]) -> None:

@@ -24,6 +24,8 @@ from activities.model import ModelActivities, ModelSettings
 from activities.personas import Personas
 from activities.reflection import ReflectionActivities
 from activities.registry import ToolRegistry
+from activities.retrieval import DocumentRetriever
+from activities.retrieving import RetrievalActivities, RetrievalSettings
 from activities.store.chunk_store import ChunkStore
 from activities.store.database import Database, open_database
 from activities.store.histories import HistoryStore
@@ -99,7 +101,7 @@ async def build_worker(
         workflows=WORKFLOWS,
         workflow_runner=SandboxedWorkflowRunner() if settings.workflow_sandbox else TurnRunner(),
         activities=build_activities(
-            client, app.personas, opened.tools, settings, secrets, database, model_client, tool_executor
+            client, app, opened.tools, settings, secrets, database, model_client, tool_executor
         ),
         interceptors=interceptors,
         max_cached_workflows=settings.max_cached_workflows,
@@ -116,7 +118,7 @@ async def build_worker(
 
 def build_activities(
     client: Client,
-    personas: Personas,
+    app: AgentApp,
     registry: ToolRegistry,
     settings: Settings,
     secrets: Mapping[str, str],
@@ -125,6 +127,7 @@ def build_activities(
     tool_executor: ToolExecutor,
 ) -> list[Any]:
     """Every activity that is registered, once."""
+    personas = app.personas
     embedder = _embedder(settings)
     store = TurnStore(database)
     keeper = MemoryKeeper(SnapshotStore(database), CognitiveMemoryOptions(embedder=embedder))
@@ -135,7 +138,7 @@ def build_activities(
         registry,
         keeper,
         TemporalExecutions(client),
-        _turn_settings(settings, secrets),
+        _turn_settings(app, settings, secrets),
     )
     models = ModelActivities(
         store=store,
@@ -148,12 +151,20 @@ def build_activities(
     choices = ChoiceActivities(
         TurnReader(store, personas), registry, model_client, _model_settings(settings, secrets), embedder
     )
+    retrieval = RetrievalActivities(
+        store,
+        personas,
+        DocumentRetriever(embedder),
+        app.retriever,
+        RetrievalSettings(timeout=settings.retrieval_timeout),
+    )
     tools, memory = ToolActivities(store, registry, tool_executor), MemoryActivities(store, keeper)
     memory_models = MemoryModelActivities(store, keeper, model_client, _memory_model_settings(settings, secrets))
     return [
         turns.begin_turn,
         turns.save_results,
         turns.commit_turn,
+        retrieval.retrieve_sources,
         models.call_model,
         choices.choose_functions,
         tools.run_tool,
@@ -192,13 +203,14 @@ def _instance_activities(
     ]
 
 
-def _turn_settings(settings: Settings, secrets: Mapping[str, str]) -> TurnSettings:
+def _turn_settings(app: AgentApp, settings: Settings, secrets: Mapping[str, str]) -> TurnSettings:
     return TurnSettings(
         default_model=settings.model,
         patience=Patience(model_timeout=settings.model_timeout, model_attempts=settings.model_attempts),
         secrets=frozenset(secrets),
         has_price=lambda model: settings.prices.find(model) is not None,
         memory_model=settings.memory_model is not None,
+        has_retriever=app.retriever is not None,
     )
 
 

@@ -36,6 +36,7 @@ class Settings(BaseSettings):
     model_attempts: int = Field(default=8, ge=1, le=100)
     memory_model: str | None = None
     embedder: str | None = None
+    retrieval_timeout: float = Field(default=10.0, gt=0, le=30)
     model_prices: dict[str, Price] = Field(default_factory=dict)
     tool_only_content: str = Field(default="null", pattern="^(null|empty|omit)$")
     shutdown_grace: float = Field(default=30.0, ge=0, le=600)

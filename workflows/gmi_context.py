@@ -7,7 +7,8 @@ from typing import Any
 
 from activities.history_messages import ConversationMessage, read_messages
 from activities.json_values import encoded_size
-from workflows.gmi_refusal import Refused, only, read_object
+from activities.sources import MAX_SOURCES, RagRetrievedChunk
+from workflows.gmi_refusal import Refused, only, read_model, read_object
 from workflows.gmi_state import InstanceState, digest_of
 from workflows.gmi_turn_book import move_to
 
@@ -78,6 +79,10 @@ def read_context(arguments: Sequence[Any], what: str) -> dict[str, Any]:
         raise Refused(f"{what}: ragSources must be a list of objects")
     if sources is not None and (size := encoded_size(sources)) > SOURCES_BYTES:
         raise Refused(f"{what}: ragSources: {size:,} bytes are more than {SOURCES_BYTES:,}")
+    if sources is not None and len(sources) > MAX_SOURCES:
+        raise Refused(f"{what}: ragSources: {len(sources)} are more than {MAX_SOURCES}")
+    for index, source in enumerate(sources or ()):
+        read_model(RagRetrievedChunk, source, f"{what}: ragSources[{index}]")
     return given
 
 
@@ -91,7 +96,7 @@ def apply_context(state: InstanceState, given: dict[str, Any]) -> None:
     if (organization_id := given.get("organizationId")) is not None:
         state.organization_id = organization_id.strip() or None
     if (sources := given.get("ragSources")) is not None:
-        state.rag_sources = tuple(sources) or None
+        state.rag_sources = state.given_sources = tuple(map(RagRetrievedChunk.model_validate, sources)) or None
 
 
 def request_key(first_run_id: str, update_id: str) -> str:

@@ -7,8 +7,8 @@ from pydantic import Field
 
 from activities.conversation import CostAggregator, ErrorDetails, GMIOutput
 from activities.personas import Persona
-from activities.turn_input import ExternalTool, PauseOptions, StrictWire, TurnLimits, TurnOptions
-from activities.wire import Wire
+from activities.turn_input import ExternalTool, PauseOptions, TurnLimits, TurnOptions
+from activities.wire import StrictWire, Wire
 from workflows.contracts import PendingRequest
 
 GMI_ID = r"^[A-Za-z0-9][A-Za-z0-9._:-]*$"

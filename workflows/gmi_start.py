@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from activities.conversation import ErrorDetails
+from activities.documents import inline_fault
 from activities.errors import GMI_INITIALIZATION_ERROR
 from activities.json_values import encoded_size
 from workflows.gmi_contracts import InstanceConfig, StartInstance
@@ -82,6 +83,8 @@ def _check_persona(start: StartInstance) -> None:
     assert persona is not None
     if encoded_size(persona.default_working_memory) > MAX_WORKING_MEMORY_BYTES:
         raise Refused(f"persona.defaultWorkingMemory: has more than {MAX_WORKING_MEMORY_BYTES:,} bytes")
+    if fault := inline_fault(persona.documents):
+        raise Refused(f"persona.{fault}")
     ids = [each.id for each in persona.meta_prompts]
     if twice := next((each for each in ids if ids.count(each) > 1), None):
         raise Refused(f"persona.metaPrompts: {twice} stands twice")

@@ -17,6 +17,7 @@ from activities.conversation import CostAggregator, ErrorDetails
 from activities.instance_contracts import InstanceOpened, InstanceScope
 from activities.json_values import encoded_size
 from activities.personas import InstanceTurn, Mood, Persona
+from activities.sources import RagRetrievedChunk
 from activities.wire import Wire
 from workflows import gmi_character as character
 from workflows import gmi_trace as tracing
@@ -44,7 +45,8 @@ MOOD, USER_CONTEXT, TASK_CONTEXT = "currentGmiMood", "currentUserContext", "curr
 
 class InstanceState(Wire):
     """One instance. `persona` is None until it has been found; `held` are the turns its history still holds, by id, with a
-    digest of what was said."""
+    digest of what was said. `rag_sources` are those of the open or the last turn, `given_sources` those the host gave for the
+    next one."""
 
     model_config = ConfigDict(frozen=False)
 
@@ -57,7 +59,8 @@ class InstanceState(Wire):
     patience: Patience = Patience()
     session_id: str | None = None
     organization_id: str | None = None
-    rag_sources: tuple[dict[str, Any], ...] | None = None
+    rag_sources: tuple[RagRetrievedChunk, ...] | None = None
+    given_sources: tuple[RagRetrievedChunk, ...] | None = None
     traits: dict[str, float] = Field(default_factory=dict)
     mood: Mood = "neutral"
     working_memory: dict[str, Any] = Field(default_factory=dict)
@@ -176,6 +179,7 @@ class InstanceState(Wire):
             gmi_id=self.gmi_id,
             persona=persona if self.persona_is_own else None,
             manner=character.manner(persona, self.traits, self.mood),
+            rag_sources=self.rag_sources or None,
         )
 
     def find(self, turn_id: str) -> QueuedTurn | OpenTurn | TurnOutcome | None:

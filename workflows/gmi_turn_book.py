@@ -37,6 +37,7 @@ def begin_turn(state: InstanceState, queued: QueuedTurn, key: str, now: datetime
         said=digest_of(said),
         is_user_turn=queued.body.get("type", "text") in ("text", "multimodal_content"),
     )
+    state.rag_sources, state.given_sources = state.given_sources, None
     state.held[queued.turn_id] = digest_of(said)
     while len(state.held) > KEPT_TURNS:
         del state.held[next(iter(state.held))]
@@ -49,6 +50,8 @@ def heard(state: InstanceState, notice: TurnNotice, now: datetime) -> bool:
     turn = state.open
     if turn is None or notice.workflow_id != turn.workflow_id or notice.number <= turn.number:
         return False
+    if notice.output.rag_sources is not None:
+        state.rag_sources = notice.output.rag_sources
     if notice.output.is_final:
         end_turn(state, notice.output, now)
         return True
@@ -130,4 +133,5 @@ def forget_turns(state: InstanceState, kept_inputs: list[str]) -> None:
 def move_to(state: InstanceState, conversation_id: str) -> None:
     """Go on in another conversation: what was kept for the last turn of this one is dropped."""
     if conversation_id != state.conversation_id:
-        state.conversation_id, state.rag_sources, state.last_turn = conversation_id, None, None
+        state.conversation_id, state.last_turn = conversation_id, None
+        state.rag_sources = state.given_sources = None

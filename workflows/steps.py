@@ -27,7 +27,9 @@ with workflow.unsafe.imports_passed_through():
         PostTurn,
         PostTurnReport,
         ResultsSaved,
+        RetrieveSources,
         SaveResults,
+        SourcesRetrieved,
         ToolFacts,
         ToolRan,
         ToolRun,
@@ -40,6 +42,8 @@ with workflow.unsafe.imports_passed_through():
     from activities.memory_models import MemoryModelActivities
     from activities.memory_tools import search_memory
     from activities.model import ModelActivities
+    from activities.retrieving import ATTEMPTS as RETRIEVAL_ATTEMPTS
+    from activities.retrieving import RetrievalActivities
     from activities.selection import ChoiceReply, ChoiceRequest
     from activities.tools import ToolActivities
     from activities.turns import TurnActivities
@@ -51,6 +55,10 @@ STORE_CALL = timedelta(seconds=2)
 HEARTBEAT = timedelta(seconds=10)
 TOOL_GRACE = 15.0
 MEMORY_ATTEMPTS = 3
+# A retriever has 30 seconds at most; the rest is for the store.
+RETRIEVAL = timedelta(seconds=60)
+# An attempt that was lost with its worker says nothing about the retriever.
+LOST_WORKERS = 2
 
 T = TypeVar("T", bound=Wire)
 R = TypeVar("R", bound=Wire)
@@ -91,6 +99,21 @@ async def _in_store(method: Callable[[Any, T], Awaitable[R]], request: T, patien
         schedule_to_close_timeout=patience,
         local_retry_threshold=STORE_CALL,
         retry_policy=_STORE_RETRY,
+    )
+
+
+async def retrieve_sources(request: RetrieveSources) -> SourcesRetrieved:
+    """Look up what the turn's answer may rest on. Few tries: the turn can do without."""
+    return await workflow.execute_activity_method(
+        RetrievalActivities.retrieve_sources,
+        request,
+        start_to_close_timeout=RETRIEVAL,
+        schedule_to_close_timeout=RETRIEVAL * RETRIEVAL_ATTEMPTS + timedelta(minutes=10),
+        heartbeat_timeout=HEARTBEAT,
+        retry_policy=RetryPolicy(
+            initial_interval=timedelta(milliseconds=500), maximum_attempts=RETRIEVAL_ATTEMPTS + LOST_WORKERS
+        ),
+        summary="sources",
     )
 
 

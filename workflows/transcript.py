@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from activities.contracts import ModelReply
+from activities.contracts import ModelReply, SourcesRetrieved
 from activities.conversation import Content, ToolCallResult
 from activities.json_values import encoded_size
 from activities.output_parts import UICommand
@@ -32,6 +32,7 @@ ChunkType = Literal[
     "step_finished",
     "tool_result",
     "ui_command",
+    "rag_sources_available",
     "error",
     "final_response_marker",
 ]
@@ -105,6 +106,15 @@ class Transcript:
             {"role": "user", "content": text[: TRACE_MESSAGE_CHARS * 8] if isinstance(text, str) else text}
         )
         self.note("INTERACTION_START", "The user's message", now)
+
+    def retrieved(self, found: SourcesRetrieved, now: datetime) -> None:
+        """What the turn's answer may rest on, and which look-ups failed."""
+        shown = [source.model_dump(mode="json", by_alias=True) for source in found.sources]
+        self._chunk("rag_sources_available", {"ragSources": shown}, now)
+        scores = {source.id: source.relevance_score for source in found.sources}
+        self.note("RAG_QUERY_RESULT", f"{len(shown)} passages", now, {"passages": scores})
+        for failure in found.failures:
+            self.note("WARNING", failure, now)
 
     def model_replied(self, reply: ModelReply, step: int, now: datetime) -> None:
         """One reply of the model: its text, its calls, what it used."""

@@ -43,6 +43,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.parent import Parent
     from workflows.pause import FillReason, Pause, Slot
     from workflows.rounds import PlannedCall, Run, Wait
+    from workflows.sources import find_sources
     from workflows.visibility import Visibility
 
 T = TypeVar("T")
@@ -115,6 +116,8 @@ class TurnWorkflow(TurnMessages):
         """Ask, act on the calls, ask again. The error to report beside the text, or None."""
         limits, progress = self._state.given.limits, self._state.progress
         try:
+            if self._state.claimed.retrieves:
+                await self._unless_stopped(find_sources(self._state))
             if self._state.stack.is_active and not await FunctionChoice(self._state, self._ask_choice).make():
                 return None
             while True:

@@ -9,12 +9,13 @@ from datetime import datetime
 from typing import Any
 
 from activities import errors
-from activities.contracts import Excerpt, ModelReply, PlacedResult, ToolFacts, TurnBegun
+from activities.contracts import Excerpt, ModelReply, PlacedResult, SourcesRetrieved, ToolFacts, TurnBegun
 from activities.conversation import ErrorDetails, GMIOutput, ToolCall, ToolCallResult
 from activities.durations import parse_duration
 from activities.json_values import encoded_size
 from activities.output_parts import UICommand
 from activities.selection import ChoicePhase, ChoiceReply
+from activities.sources import RagRetrievedChunk
 from activities.turn_input import ExternalTool, TurnInput, TurnOptions
 from workflows import rounds
 from workflows.answers import Reject
@@ -63,6 +64,7 @@ class TurnState:
     progress: Progress = field(default_factory=Progress)
     request: PendingRequest | None = None
     options: TurnOptions | None = None
+    sources: tuple[RagRetrievedChunk, ...] | None = None
     rows: int = 0
     round: tuple[PlannedCall, ...] = ()
     results: dict[str, ToolCallResult] = field(default_factory=dict)
@@ -100,6 +102,11 @@ class TurnState:
     def deadline_passed(self, now: datetime) -> bool:
         """Whether the turn's own deadline has passed."""
         return self.given.limits.deadline is not None and now >= self.given.limits.deadline
+
+    def take_sources(self, found: SourcesRetrieved, now: datetime) -> None:
+        """The sources of the turn, which every round of it keeps."""
+        self.sources = found.sources
+        self.transcript.retrieved(found, now)
 
     def take_reply(self, reply: ModelReply, now: datetime) -> None:
         """The model replied: what went before is stored, a new round begins."""
@@ -286,6 +293,7 @@ class TurnState:
             tool_calls=_bounded(list(self.own_calls.values())) or None,
             usage=self.progress.usage,
             error=error,
+            rag_sources=self.sources,
             conversation_id=self.conversation_id,
             turn_id=self.turn_id,
             **self.parts.fields(),

@@ -50,6 +50,7 @@ _RESTART = (
         streams=bindparam("now_streams"),
         memory_text=None,
         memory_plan=None,
+        sources=None,
         output=None,
         usage=None,
         created_ms=bindparam("now"),

@@ -5,6 +5,7 @@ from typing import Literal
 
 from activities.contracts import MemoryPlan
 from activities.conversation import CostAggregator, GMIOutput, Message, ToolCallResult
+from activities.sources import RagRetrievedChunk
 from activities.turn_input import TurnInput
 from activities.wire import Wire
 
@@ -30,7 +31,10 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class StoredTurn:
-    """One turn of the ledger. `output` and `usage` are set once it is closed by its own workflow; few readers need them."""
+    """One turn of the ledger. `output` and `usage` are set once it is closed by its own workflow; few readers need them.
+
+    `sources` are None when it looked for none.
+    """
 
     id: str
     conversation_id: str
@@ -49,6 +53,7 @@ class StoredTurn:
     usage_json: str | None
     created_ms: int
     ended_ms: int | None
+    sources: tuple[RagRetrievedChunk, ...] | None = None
 
     @property
     def output(self) -> GMIOutput | None:

@@ -82,6 +82,7 @@ class Turn(StoreTable, table=True):
     created_ms: int = Field(sa_type=BigInteger)
     ended_ms: int | None = Field(sa_type=BigInteger)
     streams: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
+    sources: str | None = Field(default=None, sa_type=Text)
 
 
 class MessageRow(StoreTable, table=True):

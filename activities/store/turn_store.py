@@ -7,7 +7,8 @@ from sqlalchemy import Row, bindparam, select, update
 
 from activities.contracts import BeginTurn, CommitTurn, MemoryPlan, TurnCommitted
 from activities.conversation import Message, ToolCallResult
-from activities.store import chunks, claims, closing, message_rows, tool_runs
+from activities.sources import RagRetrievedChunk
+from activities.store import chunks, claims, closing, message_rows, tool_runs, turn_sources
 from activities.store.bodies import to_text
 from activities.store.database import Database
 from activities.store.errors import TurnClosed
@@ -72,6 +73,15 @@ class TurnStore:
         with self._database.write() as connection:
             closing.lock_open_turn(connection, turn_id)
             connection.execute(_SAVE_PLAN, {"turn_id": turn_id, "text": text, "plan": to_text(plan)})
+
+    def save_sources(self, turn_id: str, sources: Sequence[RagRetrievedChunk]) -> tuple[RagRetrievedChunk, ...]:
+        """Keep what the turn retrieved, and give what stands: the first that was saved.
+
+        Raises:
+            TurnNotFound, TurnClosed.
+        """
+        with self._database.write() as connection:
+            return turn_sources.save(connection, turn_id, sources)
 
     def turn(self, turn_id: str) -> StoredTurn | None:
         """The turn as the ledger has it, or None."""
@@ -189,4 +199,5 @@ def _stored_turn(row: Row[Any]) -> StoredTurn:
         usage_json=row.usage,
         created_ms=row.created_ms,
         ended_ms=row.ended_ms,
+        sources=turn_sources.read(row.sources),
     )

@@ -11,6 +11,7 @@ from activities.conversation import Message, ToolCallResult, UserMessage
 from activities.model import ModelActivities, ModelSettings
 from activities.personas import Persona, Personas
 from activities.registry import ToolRegistry
+from activities.sources import RagRetrievedChunk
 from activities.tool import tool
 from activities.turn_input import ExternalTool, TurnInput
 from worker.scripted_model import ScriptedModel
@@ -42,6 +43,7 @@ class Turn:
     input: TurnInput
     persona_id: str = "default"
     memory_text: str | None = None
+    sources: tuple[RagRetrievedChunk, ...] | None = None
     position: int = 1
     conversation_id: str = "c1"
 

@@ -19,11 +19,11 @@ from typing import Any
 
 from temporalio.client import WorkflowFailureError
 
-from activities.personas import MetaPrompt, Persona
+from activities.personas import MetaPrompt, Persona, PersonaMemory, RagConfig
 from tests.memory_minds import working
 from tests.support import Harness, external, until
 from tests.workflows.shop import Shop, said
-from worker.app import AgentApp, tool
+from worker.app import AgentApp, RetrievalContext, tool
 from worker.client import Turn
 from worker.demo_script import Saying
 from worker.dev_server import dev_server
@@ -210,6 +210,27 @@ async def chosen_functions(harness: Harness) -> Turn:
     return turn
 
 
+async def sources(harness: Harness) -> Turn:
+    """A turn that looks up sources, fails to once, and pauses."""
+    await harness.workers[-1].stop()
+    answers: deque[Any] = deque([RuntimeError("away"), [{"id": "a", "content": "A refund takes five days."}]])
+
+    class Shelf:
+        async def retrieve(self, query: str, context: RetrievalContext) -> list[dict[str, Any]]:
+            answer = answers.popleft()
+            if isinstance(answer, Exception):
+                raise answer
+            return list(answer)
+
+    persona = Persona(id="p", memory_config=PersonaMemory(rag_config=RagConfig()))
+    await harness.work(AgentApp(personas=[persona], retriever=Shelf()))
+    harness.model.call([("ask", {})])
+    harness.model.say("Five days [1].")
+    turn = await harness.turns.start("Refund?", externalTools=[external("ask")])
+    await answer_all(harness, turn)
+    return turn
+
+
 async def instance(harness: Harness) -> Turn:
     """An instance: most of its members, a turn that pauses while another message waits, and its end."""
     gmi = GMI(harness.client, harness.task_queue, task_queue=harness.task_queue)
@@ -271,6 +292,7 @@ SCENES: list[Callable[[Harness], Awaitable[Turn]]] = [
     worker_restarted,
     memory_model,
     chosen_functions,
+    sources,
     instance,
     instance_continued,
 ]

@@ -7,6 +7,7 @@ import pytest
 
 from activities.instance_contracts import InstanceOpened
 from activities.personas import Persona
+from activities.sources import RagRetrievedChunk
 from workflows.gmi_context import apply_context, read_context, read_cursor, read_history, request_key
 from workflows.gmi_contracts import LastTurn, StartInstance
 from workflows.gmi_refusal import Refused
@@ -39,7 +40,7 @@ def test_what_is_left_out_of_a_context_stays_and_blanks_mean_none() -> None:
     at = state()
     apply_context(at, {"sessionId": "s", "organizationId": "o", "ragSources": [{"id": "r"}]})
     apply_context(at, {"sessionId": " ", "conversationId": ""})
-    assert (at.session_id, at.organization_id, at.rag_sources) == ("s", "o", ({"id": "r"},))
+    assert (at.session_id, at.organization_id, at.rag_sources) == ("s", "o", (RagRetrievedChunk(id="r"),))
 
     apply_context(at, {"organizationId": " ", "ragSources": []})
     assert (at.session_id, at.organization_id, at.rag_sources) == ("s", None, None)
@@ -61,7 +62,16 @@ def test_another_conversation_drops_what_was_kept_for_the_last_turn() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"sessionId": 5}, {"ragSources": [1]}, {"ragSources": [{"x": "y" * 70_000}]}, {"mood": "x"}, [1]]
+    "wrong",
+    [
+        {"ragSources": [{"content": "no id"}]},
+        {"ragSources": [{"id": str(at)} for at in range(21)]},
+        {"sessionId": 5},
+        {"ragSources": [1]},
+        {"ragSources": [{"x": "y" * 70_000}]},
+        {"mood": "x"},
+        [1],
+    ],
 )
 def test_a_malformed_context_is_refused(wrong: Any) -> None:
     with pytest.raises(Refused):

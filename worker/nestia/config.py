@@ -11,7 +11,8 @@ from openai import AsyncOpenAI
 from pydantic import ConfigDict, Field, field_validator
 
 from activities.phases import is_time_zone
-from activities.turn_input import PROMPT_CHARS, SelectionOptions, StrictWire, SystemPrompts
+from activities.turn_input import PROMPT_CHARS, SelectionOptions, SystemPrompts
+from activities.wire import StrictWire
 from worker.nestia.prompts import Prompt
 
 PromptSource = Annotated[str, Field(max_length=PROMPT_CHARS)] | Callable[[Any], Any] | None
