@@ -20,10 +20,9 @@ from typing import Any, Never
 
 from activities.daemon_threads import DaemonThreads
 from activities.outputs import MAX_OUTPUT_CHARS, json_text, tool_output
+from activities.side_loop import SideLoop
 from activities.tool import BoundCall, Tool, ToolContext
 
-# How long the shared loop may take to answer before it counts as blocked, in seconds.
-LOOP_PATIENCE = 1.0
 CLEANERS = 4
 
 logger = logging.getLogger(__name__)
@@ -88,7 +87,7 @@ class ToolExecutor:
         self._threads = DaemonThreads("turnhold-tool", threads)
         self._cleaners = DaemonThreads("turnhold-tool-output", CLEANERS)
         self._max_output_chars = max_output_chars
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop = SideLoop("tool")
 
     async def run(self, tool: Tool, call: BoundCall, context: ToolContext) -> Any:
         """The tool's clean output.
@@ -109,9 +108,7 @@ class ToolExecutor:
 
     def close(self) -> None:
         """Stop the loop of the async tools. Only when nothing runs any more."""
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._loop = None
+        self._loop.close()
 
     async def _output(self, tool: Tool, run: _Run) -> Any:
         make: Callable[[], Any] = run.make
@@ -120,43 +117,9 @@ class ToolExecutor:
             if isinstance(value, _Output):
                 return value.value
             make = _always(value)
-        loop = await self._responsive_loop()
+        loop = await self._loop.responsive()
         made = await _result(asyncio.run_coroutine_threadsafe(_run_async(make, run.limit), loop))
         return await _result(self._cleaners.submit(_contained, tool_output, made.value, run.limit, made.is_whole))
-
-    async def _responsive_loop(self) -> asyncio.AbstractEventLoop:
-        loop = self._loop
-        if loop is None or not await _answers(loop):
-            if loop is not None:
-                logger.warning("an async tool blocks the event loop of the tools; later calls get a new one")
-            # Another call may have replaced it while this one waited.
-            if self._loop is loop:
-                self._loop = _start_loop()
-            loop = self._loop
-        assert loop is not None
-        return loop
-
-
-def _start_loop() -> asyncio.AbstractEventLoop:
-    loop = asyncio.new_event_loop()
-
-    def serve() -> None:
-        try:
-            loop.run_forever()
-        finally:
-            loop.close()
-
-    threading.Thread(target=serve, name="turnhold-tool-loop", daemon=True).start()
-    return loop
-
-
-async def _answers(loop: asyncio.AbstractEventLoop) -> bool:
-    try:
-        async with asyncio.timeout(LOOP_PATIENCE):
-            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop))
-    except TimeoutError:
-        return False
-    return True
 
 
 async def _result(future: Future[Any]) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from activities import tool_executor
+from activities import side_loop
 from activities.tool import Tool, ToolContext, tool
 from activities.tool_executor import ToolExecutor, ToolRaisedError, ToolTimedOutError
 
@@ -67,7 +67,7 @@ async def test_async_tools_share_one_loop_so_their_clients_can_be_shared(executo
 
 
 async def test_blocked_loop_is_left_behind(executor: ToolExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tool_executor, "LOOP_PATIENCE", 0.1)
+    monkeypatch.setattr(side_loop, "LOOP_PATIENCE", 0.1)
     release = threading.Event()
 
     async def stuck() -> None:
