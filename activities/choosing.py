@@ -16,6 +16,8 @@ from activities.completions import Completion, ReplyFacts
 from activities.contracts import Excerpt
 from activities.controllers.catalogue import Candidate, ListedFunction, catalogue_of
 from activities.conversation import AssistantMessage, Message, ModelUsage
+from activities.guarding import ask_guarded
+from activities.guards import Guards
 from activities.model_failures import answered
 from activities.model_settings import ModelSettings
 from activities.phases import choice_facts, earlier_tries, listing, phase_prompt, phase_tool
@@ -45,12 +47,14 @@ class ChoiceActivities:
         client: AsyncOpenAI,
         settings: ModelSettings,
         embedder: Embedder | None = None,
+        guards: Guards | None = None,
     ) -> None:
         self._reader = reader
         self._registry = registry
         self._provider = Provider(client, settings)
         self._settings = settings
         self._embedder = embedder
+        self._guards = guards or Guards()
 
     @activity.defn
     async def choose_functions(self, request: ChoiceRequest) -> ChoiceReply:
@@ -68,7 +72,9 @@ class ChoiceActivities:
         options = merge_options(reading.turn.input.options, request.options)
         functions = await asyncio.to_thread(self._listed, request, reading, options.selection)
         prompt = self._prompt(request, reading, options, functions)
-        completion, usage = await self._provider.ask(prompt, options.user_api_keys)
+        turn = reading.turn
+        guards = self._guards.of_turn(request.turn_id, turn.conversation_id, reading.persona, turn.input)
+        completion, usage = await ask_guarded(self._provider, guards, prompt, options.user_api_keys)
         choice = self._read(request, reading, functions, completion)
         if completion.hint:
             activity.logger.warning("turn %s, %s: %s", request.turn_id, request.phase, completion.hint)
@@ -149,6 +155,7 @@ class ChoiceActivities:
             error=completion.error,
             hint=completion.hint,
             usage_details=completion.usage_details,
+            guardrails=completion.guardrails or None,
         )
         kept = ChoiceFacts(
             phase=request.phase,
@@ -181,6 +188,7 @@ def _reply(row: int, message: AssistantMessage) -> ChoiceReply:
         usage=facts.usage,
         error=facts.error,
         hint=facts.hint,
+        guardrails=facts.guardrails,
     )
 
 

@@ -13,9 +13,10 @@ from pydantic import Field
 
 from activities.conversation import ErrorDetails, ModelUsage
 from activities.errors import CONTENT_FILTERED, EMPTY_MODEL_RESPONSE, MODEL_REFUSAL
+from activities.guard_contracts import GuardNote
 from activities.json_values import clean_text
 from activities.provider_errors import ProviderFault, fault_of_body, readable
-from activities.wire import Wire
+from activities.wire import Sparse, Wire
 
 CUT_REASONS = ("length", "max_tokens", "max_output_tokens", "model_length")
 FILTER_REASONS = ("content_filter", "safety", "prohibited_content", "recitation", "blocklist")
@@ -47,7 +48,10 @@ class RawCall:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What one completion said. `cut` means that it stopped at its output limit; with an `error` there are no calls."""
+    """What one completion said. `cut` means that it stopped at its output limit; with an `error` there are no calls.
+
+    `guardrails` are their verdicts, where they changed it or ended the turn.
+    """
 
     text: str | None
     calls: tuple[RawCall, ...]
@@ -58,6 +62,7 @@ class Completion:
     error: ErrorDetails | None = None
     hint: str | None = None
     usage_details: dict[str, int] | None = None
+    guardrails: tuple[GuardNote, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -79,6 +84,7 @@ class ReplyFacts(Wire):
     hint: str | None = None
     problems: dict[str, ErrorDetails] = Field(default_factory=dict)
     usage_details: dict[str, int] | None = None
+    guardrails: Sparse[tuple[GuardNote, ...]] = None
 
 
 def read_completion(body: Any, *, calls_allowed: bool = True) -> Completion:

@@ -16,9 +16,10 @@ from activities.conversation import (
     ModelUsage,
     ToolCallResult,
 )
+from activities.guard_contracts import GuardNote
 from activities.sources import RagRetrievedChunk
 from activities.turn_input import TurnInput, TurnOptions
-from activities.wire import Wire
+from activities.wire import Sparse, Wire
 
 PREVIEW_CHARS = 8_000
 # A memory step that takes longer is given up: nobody waits for it, and rules do without it.
@@ -91,6 +92,8 @@ class TurnBegun(Wire):
     # How many functions this turn may call, and what the conversation chose before; only where functions are chosen.
     functions: int = 0
     selection: dict[str, Any] | None = None
+    # How long the guardrails may take that judge the user's message; None where there are none.
+    input_guard_seconds: Sparse[float] = None
     # Whether the turn looks up what its answer may rest on.
     retrieves: bool = Field(default=False, exclude_if=lambda value: not value)
 
@@ -196,7 +199,8 @@ class RequestedCall(Wire):
 class ModelReply(Wire):
     """One reply of the model, already stored as row `row`.
 
-    `error` ends the turn with this error after the text is kept (refusal, filter, nothing said); `hint` is for the log.
+    `error` ends the turn with this error after the text is kept (refusal, filter, nothing said); `hint` is for the log;
+    `guardrails` are their verdicts on this reply, and on the results that it would have answered.
     `stored` is false when there was nothing to store: a reply with neither text nor calls.
     """
 
@@ -210,6 +214,7 @@ class ModelReply(Wire):
     usage: ModelUsage | None = None
     error: ErrorDetails | None = None
     hint: str | None = None
+    guardrails: Sparse[tuple[GuardNote, ...]] = None
 
 
 class ToolRun(Wire):

@@ -6,7 +6,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from activities.output_parts import AudioOutputConfig, ImageOutputConfig, UICommand
 from activities.sources import RagRetrievedChunk
-from activities.wire import Wire
+from activities.wire import Sparse, Wire
 
 Arguments = dict[str, Any]
 
@@ -81,10 +81,11 @@ Content = str | tuple[ContentPart, ...]
 
 
 class UserMessage(Wire):
-    """What the user said."""
+    """What the user said. `meta` has the verdicts of guardrails where there are any (see `activities.guard_input`)."""
 
     role: Literal["user"] = "user"
     content: Content
+    meta: Sparse[dict[str, Any]] = None
 
 
 class AssistantMessage(Wire):

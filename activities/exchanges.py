@@ -6,6 +6,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities import errors
 from activities.conversation import AssistantMessage, Message, UserMessage
+from activities.guard_input import is_withheld
 from activities.memory_keeper import Exchange
 from activities.store.records import StoredTurn
 from activities.store.turn_store import TurnStore
@@ -45,5 +46,6 @@ def said_in_conversation(store: TurnStore, turn: StoredTurn) -> list[str]:
 
 
 def said_in(messages: Iterable[Message]) -> list[str]:
-    """The texts of the user's messages among these."""
-    return [text_of(message.content) for message in messages if isinstance(message, UserMessage)]
+    """The texts of the user's messages among these, but for those that a guardrail withholds."""
+    users = (message for message in messages if isinstance(message, UserMessage) and not is_withheld(message))
+    return [text_of(message.content) for message in users]

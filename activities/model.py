@@ -18,6 +18,8 @@ from activities.completions import Completion, ReplyFacts, empty_response
 from activities.contracts import Excerpt, ModelReply, ModelRequest, ToolFacts
 from activities.conversation import Arguments, AssistantMessage, ErrorDetails, ModelUsage, ToolCall, ToolMessage
 from activities.errors import GMI_PROCESSING_ERROR, HISTORY_UNPAIRED
+from activities.guarding import ask_guarded
+from activities.guards import Guards
 from activities.model_failures import answered, final
 from activities.model_settings import ModelSettings as ModelSettings
 from activities.pairing import pairing_fault
@@ -65,12 +67,14 @@ class ModelActivities:
         client: AsyncOpenAI,
         settings: ModelSettings,
         chunks: Chunks | None = None,
+        guards: Guards | None = None,
     ) -> None:
         self._reader = TurnReader(store, personas)
         self._tools = tools
         self._provider = Provider(client, settings)
         self._settings = settings
         self._chunks = chunks
+        self._guards = guards or Guards()
 
     @activity.defn
     async def call_model(self, request: ModelRequest) -> ModelReply:
@@ -78,7 +82,8 @@ class ModelActivities:
 
         Raises:
             ApplicationError: LLM_PROVIDER_ERROR (details: status, code, message, provider), retryable or not;
-                HISTORY_UNPAIRED, SYS_RESOURCE_NOT_FOUND, GMI_PERSONA_NOT_FOUND or SYS_VALIDATION_ERROR, not retryable.
+                HISTORY_UNPAIRED, SYS_RESOURCE_NOT_FOUND, GMI_PERSONA_NOT_FOUND, SYS_VALIDATION_ERROR or
+                SYS_GUARDRAIL_REQUIRED_MISSING, not retryable.
         """
         return await answered(self._call(request), self._settings.provider, self._provider.secrets)
 
@@ -92,9 +97,11 @@ class ModelActivities:
         options = merge_options(reading.turn.input.options, request.options)
         prompt = self._prompt(reading, options, request, offer)
         limit = output_limit(reading.persona, options)
+        turn = reading.turn
+        guards = self._guards.of_turn(request.turn_id, turn.conversation_id, reading.persona, turn.input)
 
         async def ask(on_text: OnText | None = None) -> AssistantMessage:
-            completion, usage = await self._provider.ask(prompt, options.user_api_keys, on_text)
+            completion, usage = await ask_guarded(self._provider, guards, prompt, options.user_api_keys, on_text)
             return self._read(request, completion, usage, prompt.model, offer, limit)
 
         if options.stream and self._chunks is not None:
@@ -204,6 +211,7 @@ class ModelActivities:
             error=empty_response(completion) if completion.is_empty else completion.error,
             hint=completion.hint,
             usage_details=completion.usage_details,
+            guardrails=completion.guardrails or None,
             problems={item.call.id: item.problem for item in judged if item.problem},
         )
         return AssistantMessage(
@@ -232,7 +240,8 @@ def _called(message: AssistantMessage, offer: Offer) -> list[tuple[ToolCall, Too
 
 
 def _says_something(message: AssistantMessage) -> bool:
-    return message.content is not None or bool(message.tool_calls)
+    """Whether there is anything to keep: words, calls, or the verdict of a guardrail that left neither."""
+    return message.content is not None or bool(message.tool_calls) or "guardrails" in (message.meta or {})
 
 
 def _reply(row: int, message: AssistantMessage, offer: Offer) -> ModelReply:
@@ -250,4 +259,5 @@ def _reply(row: int, message: AssistantMessage, offer: Offer) -> ModelReply:
         usage=facts.usage,
         error=facts.error,
         hint=facts.hint,
+        guardrails=facts.guardrails,
     )

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from activities.documents import MAX_DOCUMENTS, Document
 from activities.sources import MAX_SOURCES, RagRetrievedChunk
-from activities.wire import Wire
+from activities.wire import Sparse, Wire
 
 # Source: GMIMood of AgentOS.
 Mood = Literal["neutral", "focused", "empathetic", "curious", "assertive", "analytical", "frustrated", "creative"]
@@ -98,8 +98,9 @@ class UICommandKind(Wire):
 class Persona(Wire):
     """One persona. Without `tool_ids` it may use every tool of the app; None elsewhere means the settings' default.
 
-    `history_tokens` bounds what earlier turns may take of the prompt, in estimated tokens. `ui_commands` are what the model may
-    have the host's user interface do; without any it has no such tool. The other fields after `history_tokens` matter to an
+    `history_tokens` bounds what earlier turns may take of the prompt, in estimated tokens. `guardrails` are the names of those
+    that judge its turns, beside those the app requires; None means all of the app. `ui_commands` are what the model may have
+    the host's user interface do; without any it has no such tool. The other fields after `history_tokens` matter to an
     instance alone. Source of their names: IPersonaDefinition of AgentOS.
     """
 
@@ -112,6 +113,7 @@ class Persona(Wire):
     temperature: float | None = None
     max_tokens: int | None = None
     history_tokens: int = 32_000
+    guardrails: Sparse[tuple[str, ...]] = Field(default=None, max_length=100)
     version: str = "1"
     personality_traits: dict[str, TraitValue] = Field(default_factory=dict, max_length=100)
     mood_adaptation: MoodAdaptation | None = None
@@ -170,8 +172,17 @@ class Personas:
         return persona.model_copy(update={"base_system_prompt": prompt})
 
     def within_grants(self, own: Persona) -> Persona:
-        """A persona that came from outside, with no other tools than those some persona of the app may use, and no file."""
-        own = own.model_copy(update={"documents": tuple(each for each in own.documents if each.path is None)})
+        """A persona that came from outside, with no other tools than those some persona of the app may use, and no file.
+
+        It is judged by the guardrails of the app's persona of its id, or else by all: it may ask for some, and drop none.
+        """
+        known = self._by_id.get(own.id)
+        own = own.model_copy(
+            update={
+                "documents": tuple(each for each in own.documents if each.path is None),
+                "guardrails": None if known is None else known.guardrails,
+            }
+        )
         granted = self.granted_tools
         if granted is None:
             return own

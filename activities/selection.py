@@ -11,8 +11,9 @@ from pydantic import Field
 
 from activities.contracts import Excerpt
 from activities.conversation import CostAggregator, ErrorDetails, ModelUsage
+from activities.guard_contracts import GuardNote
 from activities.turn_input import TurnOptions
-from activities.wire import Wire
+from activities.wire import Sparse, Wire
 
 ChoicePhase = Literal["initialize", "cancel", "select"]
 CallPhase = Literal["execute", "describe"]
@@ -66,7 +67,7 @@ class ChoiceRequest(Wire):
 class ChoiceReply(Wire):
     """What the model chose. `wanted` says that it called the tool at all; `faults` what in its choice could not be used.
 
-    `text` is what it said besides. `error` ends the turn with this error (refusal, filter).
+    `text` is what it said besides. `error` ends the turn with this error (refusal, filter). `guardrails` as in `ModelReply`.
     """
 
     row: int
@@ -80,6 +81,7 @@ class ChoiceReply(Wire):
     usage: ModelUsage | None = None
     error: ErrorDetails | None = None
     hint: str | None = None
+    guardrails: Sparse[tuple[GuardNote, ...]] = None
 
 
 class ChoiceFacts(Wire):

@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from activities.conversation import Content
 from activities.personas import InstanceTurn
-from activities.wire import StrictWire
+from activities.wire import Sparse, StrictWire
 
 PROMPT_CHARS = 20_000
 SECRET_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
@@ -101,7 +101,10 @@ class TurnLimits(StrictWire):
 
 
 class TurnInput(StrictWire):
-    """One user message and everything that decides how its turn runs."""
+    """One user message and everything that decides how its turn runs.
+
+    A worker that lacks one of `required_guardrails` refuses the turn.
+    """
 
     content: Content
     conversation_id: str | None = Field(default=None, min_length=1, max_length=200)
@@ -123,3 +126,4 @@ class TurnInput(StrictWire):
     histories: tuple[dict[str, Any], ...] | None = None
     history_ref: str | None = Field(default=None, max_length=200)
     instance: InstanceTurn | None = None
+    required_guardrails: Sparse[tuple[str, ...]] = Field(default=None, max_length=100)

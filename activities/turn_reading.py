@@ -56,6 +56,20 @@ class Reading:
     reply: AssistantMessage | None
 
 
+def read_turn(found: StoredTurn | None, turn_id: str, personas: Personas) -> tuple[StoredTurn, Persona]:
+    """The turn that was found, and its persona.
+
+    Raises:
+        ApplicationError: not retryable: SYS_RESOURCE_NOT_FOUND, GMI_PERSONA_NOT_FOUND.
+    """
+    if found is None:
+        raise final(SYS_RESOURCE_NOT_FOUND, f"there is no turn {turn_id}")
+    persona = personas.of_turn(found.persona_id, found.input.instance)
+    if persona is None:
+        raise final(GMI_PERSONA_NOT_FOUND, f"there is no persona {found.persona_id}")
+    return found, persona
+
+
 @dataclass(frozen=True, slots=True)
 class TurnReader:
     """Reads turns, and keeps replies. Blocking."""
@@ -69,12 +83,8 @@ class TurnReader:
         Raises:
             ApplicationError: not retryable: SYS_RESOURCE_NOT_FOUND, GMI_PERSONA_NOT_FOUND, HISTORY_UNPAIRED.
         """
-        turn, placed = self.store.turn_and_rows(turn_id, at + 1)
-        if turn is None:
-            raise final(SYS_RESOURCE_NOT_FOUND, f"there is no turn {turn_id}")
-        persona = self.personas.of_turn(turn.persona_id, turn.input.instance)
-        if persona is None:
-            raise final(GMI_PERSONA_NOT_FOUND, f"there is no persona {turn.persona_id}")
+        found, placed = self.store.turn_and_rows(turn_id, at + 1)
+        turn, persona = read_turn(found, turn_id, self.personas)
         if results:
             self.store.put_rows(turn_id, [(placed.row, ToolMessage(result=placed.result)) for placed in results])
             placed = self.store.rows(turn_id, at + 1)

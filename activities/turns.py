@@ -21,6 +21,8 @@ from activities.contracts import (
     TurnCommitted,
 )
 from activities.conversation import ToolMessage
+from activities.guard_input import awaiting
+from activities.guards import Guards
 from activities.memory_keeper import MemoryKeeper, scope_of
 from activities.personas import Persona, Personas
 from activities.phases import is_time_zone
@@ -81,6 +83,7 @@ class TurnActivities:
         memory: MemoryKeeper,
         executions: Executions,
         settings: TurnSettings,
+        guards: Guards | None = None,
     ) -> None:
         self._store = store
         self._histories = histories
@@ -89,6 +92,7 @@ class TurnActivities:
         self._memory = memory
         self._executions = executions
         self._settings = settings
+        self._guards = guards or Guards()
 
     @activity.defn
     async def begin_turn(self, request: BeginTurn) -> TurnBegun:
@@ -96,8 +100,10 @@ class TurnActivities:
         persona = self._persona_of(request.input)
         model = request.input.options.model or persona.model or self._settings.default_model
         self._check(request.input, persona, model)
+        guards = self._guards.of_turn(request.turn_id, request.conversation_id, persona, request.input)
+        guard_seconds = guards.seconds("input")
         request = await self._with_stored_history(request)
-        claimed, took_over = await self._claim(request, persona)
+        claimed, took_over = await self._claim(request, persona, is_judged=guard_seconds > 0)
         return TurnBegun(
             conversation_id=request.conversation_id,
             persona_id=persona.id,
@@ -111,6 +117,7 @@ class TurnActivities:
             took_over=took_over,
             memory_model=self._settings.memory_model,
             retrieves=retrieves(persona, request.input, has_retriever=self._settings.has_retriever),
+            input_guard_seconds=guard_seconds or None,
             **self._functions(request.input, persona, claimed),
         )
 
@@ -187,14 +194,14 @@ class TurnActivities:
             raise _refused(errors.SYS_VALIDATION_ERROR, "historyRef: this user has no stored history of this name")
         return request.model_copy(update={"input": given.model_copy(update={"histories": found})})
 
-    async def _claim(self, request: BeginTurn, persona: Persona) -> tuple[Claimed, str | None]:
+    async def _claim(self, request: BeginTurn, persona: Persona, *, is_judged: bool) -> tuple[Claimed, str | None]:
         """Claim the conversation, taking it over from a holder that is gone."""
         took_over = None
         # Two tries: after a takeover somebody else may have been faster, and is then the holder that is named.
         for _ in range(2):
             try:
                 with store_failures():
-                    return await asyncio.to_thread(self._claim_and_plan, request, persona), took_over
+                    return await asyncio.to_thread(self._claim_and_plan, request, persona, is_judged), took_over
             except NotOwner:
                 message = f"there is no conversation {request.conversation_id!r} for this user"
                 raise _refused(errors.SYS_RESOURCE_NOT_FOUND, message) from None
@@ -238,9 +245,9 @@ class TurnActivities:
             next_retry_delay=CLOSING_POLL,
         )
 
-    def _claim_and_plan(self, request: BeginTurn, persona: Persona) -> Claimed:
+    def _claim_and_plan(self, request: BeginTurn, persona: Persona, is_judged: bool) -> Claimed:
         """The claimed turn with what memory puts into its prompt. Without memory a turn is poorer, not broken."""
-        claimed = self._store.claim(request, persona.id)
+        claimed = self._store.claim(request, persona.id, awaiting() if is_judged else None)
         if claimed.plan is not None:
             return claimed
         try:

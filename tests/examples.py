@@ -2,7 +2,16 @@
 
 from datetime import UTC, datetime
 
-from activities import contracts, conversation, output_parts, selection, sources, streaming_chunks, turn_input
+from activities import (
+    contracts,
+    conversation,
+    guard_contracts,
+    output_parts,
+    selection,
+    sources,
+    streaming_chunks,
+    turn_input,
+)
 from activities.wire import Wire
 from tests.instance_examples import INSTANCE_EXAMPLES
 from tests.instance_examples import instance as instance_turn
@@ -26,7 +35,7 @@ url = conversation.ImageUrl(url="https://example.org/a.png", detail="low")
 image = conversation.ImagePart(image_url=url)
 audio_data = conversation.AudioData(data="UklGRg==", format="wav")
 audio = conversation.AudioPart(input_audio=audio_data)
-user = conversation.UserMessage(content=(text, image, audio))
+user = conversation.UserMessage(content=(text, image, audio), meta={"guardrails": []})
 assistant = conversation.AssistantMessage(content="Booking.", tool_calls=(call,), meta={"finishReason": "tool_calls"})
 tool_message = conversation.ToolMessage(result=result)
 used = conversation.ModelUsage(prompt_tokens=10, completion_tokens=2, total_tokens=12, cost_usd=0.0015)
@@ -161,7 +170,13 @@ given = turn_input.TurnInput(
     histories=({"type": "userMessage", "text": "hi"},),
     history_ref="h1",
     instance=instance_turn.model_copy(update={"persona": None}),
+    required_guardrails=("no_cards",),
 )
+guard_note = guard_contracts.GuardNote(
+    guardrail="no_cards", stage="output", verdict="sanitised", reason="a card number", tool="book"
+)
+judge_input = guard_contracts.JudgeInput(turn_id="t1")
+input_judged = guard_contracts.InputJudged(notes=(guard_note,), text="Book for [card].", error=error)
 
 excerpt = contracts.Excerpt(text="Book", length=9_000, cut=True)
 begin = contracts.BeginTurn(
@@ -189,6 +204,7 @@ begun = contracts.TurnBegun(
     functions=30,
     selection={"ready": True},
     retrieves=True,
+    input_guard_seconds=20.0,
 )
 retrieve = contracts.RetrieveSources(turn_id="t1", now_ms=1_767_323_045_678)
 retrieved = contracts.SourcesRetrieved(sources=(source,), failures=("the documents failed (OSError)",))
@@ -242,6 +258,7 @@ reply = contracts.ModelReply(
     usage=used,
     error=error,
     hint="the reply was cut",
+    guardrails=(guard_note,),
 )
 run = contracts.ToolRun(
     turn_id="t1",
@@ -306,6 +323,7 @@ choice = selection.ChoiceReply(
     usage=used,
     error=error,
     hint="the reply was cut",
+    guardrails=(guard_note,),
 )
 choice_kept = selection.ChoiceFacts(
     phase="select",

@@ -88,6 +88,7 @@ persona = personas.Persona(
     memory_config=memory_config,
     allowed_input_modalities=("text", "image"),
     hard_limits=("Never promise a date.",),
+    guardrails=("no_cards",),
     ui_commands=(command_kind,),
     reasoning_trace_config=trace_limits,
     documents=(_document,),

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from activities import (
     contracts,
     conversation,
+    guard_contracts,
     history_messages,
     instance_contracts,
     output_parts,
@@ -37,6 +38,7 @@ GOLDEN = Path(__file__).parent / "golden"
 MODULES = (
     contracts,
     conversation,
+    guard_contracts,
     history_messages,
     instance_contracts,
     output_parts,

@@ -15,6 +15,7 @@ from activities.controllers.mcp.controller import McpController
 from activities.controllers.opening import Opened, open_controllers
 from activities.controllers.policy import FunctionFacts, Predicate, Rule
 from activities.documents import Document, DocumentUnreadable, read_document
+from activities.guardrail import Block, GuardContext, Guardrail, Judge, Pass, Sanitise, as_guardrail, guardrail
 from activities.personas import Persona, Personas
 from activities.registry import ToolRegistry
 from activities.retrieval import RetrievalContext, Retriever
@@ -24,17 +25,23 @@ from activities.tool import Tool, ToolContext, tool
 __all__ = [
     "AgentApp",
     "AppInvalid",
+    "Block",
     "ClassController",
     "Document",
     "FunctionFacts",
+    "GuardContext",
+    "Guardrail",
     "HttpController",
     "McpController",
+    "Pass",
     "Persona",
     "RagRetrievedChunk",
     "RetrievalContext",
     "Retriever",
     "Rule",
+    "Sanitise",
     "ToolContext",
+    "guardrail",
     "load_app",
     "tool",
 ]
@@ -50,11 +57,12 @@ class AgentApp:
 
     The functions of controllers join the tools when a worker opens the app. `predicates` are functions that rules and
     `separate` name, `executors` functions that controllers name under `execute`: names are data, so they can be told apart
-    and logged, while functions stay in the process. `retriever` looks things up for personas with a `ragConfig`.
+    and logged, while functions stay in the process. `retriever` looks things up for personas with a `ragConfig`. `guardrails`
+    judge what is said to a persona and by it, in this order.
 
     Raises:
-        ValueError: a name stands twice, a persona names a tool that does not exist, or a rule names a predicate that is not
-            given; or a document of a persona cannot be read.
+        ValueError: a name stands twice, a persona names a tool or a guardrail that does not exist, or a rule names a predicate
+            that is not given; or a document of a persona cannot be read.
     """
 
     def __init__(
@@ -66,6 +74,7 @@ class AgentApp:
         predicates: Mapping[str, Predicate] | None = None,
         executors: Mapping[str, Any] | None = None,
         retriever: Retriever | None = None,
+        guardrails: Iterable[Guardrail | Judge] = (),
     ) -> None:
         given = list(personas) or [Persona(id="default", name="Assistant")]
         _refuse_twice("personas", [persona.id for persona in given])
@@ -75,6 +84,9 @@ class AgentApp:
         self._own_tools = [each if isinstance(each, Tool) else tool(each) for each in tools]
         self.controllers = tuple(controllers)
         _refuse_twice("controllers", [controller.name for controller in self.controllers])
+        self.guardrails = tuple(map(as_guardrail, guardrails))
+        _refuse_twice("guardrails", [each.name for each in self.guardrails])
+        _refuse_unguarded(given, {each.name for each in self.guardrails})
         self._predicates = dict(predicates or {})
         self._executors = dict(executors or {})
         _refuse_unknown(self.controllers, self._predicates)
@@ -110,6 +122,13 @@ def _refuse_unreadable(personas: Iterable[Persona]) -> None:
                 read_document(document)
             except DocumentUnreadable as fault:
                 raise ValueError(f"persona {persona.id}: {fault}") from None
+
+
+def _refuse_unguarded(personas: Iterable[Persona], known: set[str]) -> None:
+    for persona in personas:
+        if missing := sorted({*(persona.guardrails or ())} - known):
+            names = ", ".join(missing)
+            raise ValueError(f"persona {persona.id} names guardrails the app does not have: {names}")
 
 
 def _refuse_unknown(controllers: Iterable[Controller], predicates: Mapping[str, Predicate]) -> None:

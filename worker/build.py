@@ -15,6 +15,8 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
 from activities.choosing import ChoiceActivities
 from activities.contracts import MEMORY_MODEL_TIMEOUT, Patience
+from activities.guard_input import GuardActivities
+from activities.guards import Guards
 from activities.instances import InstanceActivities
 from activities.memory import MemoryActivities
 from activities.memory_embedder import EmbedderUnavailable, named_embedder
@@ -93,6 +95,8 @@ async def build_worker(
     model_client = model_client or await _model_client(stack, settings)
     tool_executor = ToolExecutor(threads=settings.tool_threads)
     stack.callback(tool_executor.close)
+    guards = Guards(app.guardrails)
+    stack.callback(guards.close)
     opened = await app.open(stack)
     announce(opened, app.personas)
     return Worker(
@@ -101,7 +105,7 @@ async def build_worker(
         workflows=WORKFLOWS,
         workflow_runner=SandboxedWorkflowRunner() if settings.workflow_sandbox else TurnRunner(),
         activities=build_activities(
-            client, app, opened.tools, settings, secrets, database, model_client, tool_executor
+            client, app, opened.tools, settings, secrets, database, model_client, tool_executor, guards
         ),
         interceptors=interceptors,
         max_cached_workflows=settings.max_cached_workflows,
@@ -125,6 +129,7 @@ def build_activities(
     database: Database,
     model_client: AsyncOpenAI,
     tool_executor: ToolExecutor,
+    guards: Guards,
 ) -> list[Any]:
     """Every activity that is registered, once."""
     personas = app.personas
@@ -139,6 +144,7 @@ def build_activities(
         keeper,
         TemporalExecutions(client),
         _turn_settings(app, settings, secrets),
+        guards,
     )
     models = ModelActivities(
         store=store,
@@ -147,9 +153,10 @@ def build_activities(
         client=model_client,
         settings=_model_settings(settings, secrets),
         chunks=ChunkStore(database),
+        guards=guards,
     )
     choices = ChoiceActivities(
-        TurnReader(store, personas), registry, model_client, _model_settings(settings, secrets), embedder
+        TurnReader(store, personas), registry, model_client, _model_settings(settings, secrets), embedder, guards
     )
     retrieval = RetrievalActivities(
         store,
@@ -165,6 +172,7 @@ def build_activities(
         turns.save_results,
         turns.commit_turn,
         retrieval.retrieve_sources,
+        GuardActivities(store, personas, guards).judge_input,
         models.call_model,
         choices.choose_functions,
         tools.run_tool,

@@ -53,4 +53,5 @@ _CODES = {
     "begin_turn": errors.SYS_DATABASE_ERROR,
     "commit_turn": errors.SYS_DATABASE_ERROR,
     "save_results": errors.SYS_DATABASE_ERROR,
+    "judge_input": errors.SYS_DATABASE_ERROR,
 }

@@ -37,6 +37,8 @@ with workflow.unsafe.imports_passed_through():
         TurnCommitted,
     )
     from activities.errors import PAYLOAD_ERROR_TYPES, PAYLOAD_TOO_LARGE
+    from activities.guard_contracts import InputJudged, JudgeInput
+    from activities.guard_input import GuardActivities
     from activities.json_values import encoded_size
     from activities.memory import MemoryActivities
     from activities.memory_models import MemoryModelActivities
@@ -79,6 +81,20 @@ _STORE_RETRY = RetryPolicy(
 async def begin_turn(request: BeginTurn) -> TurnBegun:
     """Claim the conversation. A store that stays away for a minute fails the turn."""
     return await _in_store(TurnActivities.begin_turn, request, timedelta(seconds=60))
+
+
+async def judge_input(request: JudgeInput, seconds: float) -> InputJudged:
+    """One judgement of the user's message, for which guardrails may take so many seconds. They know no retry of their own."""
+    attempt = timedelta(seconds=seconds + 30)
+    return await workflow.execute_activity_method(
+        GuardActivities.judge_input,
+        request,
+        start_to_close_timeout=attempt,
+        schedule_to_close_timeout=attempt * 3 + timedelta(minutes=10),
+        heartbeat_timeout=HEARTBEAT,
+        retry_policy=_STORE_RETRY,
+        summary="guardrails",
+    )
 
 
 async def save_results(request: SaveResults) -> ResultsSaved:

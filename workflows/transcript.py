@@ -14,6 +14,7 @@ from pydantic import Field
 
 from activities.contracts import ModelReply, SourcesRetrieved
 from activities.conversation import Content, ToolCallResult
+from activities.guard_contracts import GuardNote, InputJudged
 from activities.json_values import encoded_size
 from activities.output_parts import UICommand
 from activities.selection import ChoicePhase, ChoiceReply
@@ -78,6 +79,12 @@ class Journal:
         while self._bytes > KEPT_BYTES:
             self._bytes -= self._entries.popleft()[0]
 
+    def replace_first(self, entry: Any) -> None:
+        """Put another entry in the place of the first, while it is the only one."""
+        self._entries.clear()
+        self._bytes, self.total = 0, 0
+        self.add(entry)
+
     def page(self, before: int | None = None) -> Page:
         """Entries up to (not including) number `before`, the newest that fit into `PAGE_BYTES`."""
         first_kept = self.total - len(self._entries)
@@ -107,6 +114,12 @@ class Transcript:
         )
         self.note("INTERACTION_START", "The user's message", now)
 
+    def user_judged(self, judged: InputJudged, now: datetime) -> None:
+        """Guardrails judged the turn's input, before anything else was said."""
+        if judged.text is not None:
+            self.messages.replace_first({"role": "user", "content": judged.text})
+        self._judged(judged.notes, now)
+
     def retrieved(self, found: SourcesRetrieved, now: datetime) -> None:
         """What the turn's answer may rest on, and which look-ups failed."""
         shown = [source.model_dump(mode="json", by_alias=True) for source in found.sources]
@@ -132,6 +145,7 @@ class Transcript:
         self.note("LLM_CALL_COMPLETE", f"The model replied ({reply.finish_reason})", now, details)
         if reply.hint:
             self.note("WARNING", reply.hint, now)
+        self._judged(reply.guardrails or (), now)
 
     def chose(self, phase: ChoicePhase, reply: ChoiceReply, step: int, now: datetime) -> None:
         """One reply of the model about which functions it wants."""
@@ -149,6 +163,7 @@ class Transcript:
         self.note("LLM_CALL_COMPLETE", f"{phase}: {', '.join(names) or 'nothing'}", now, details)
         if reply.hint:
             self.note("WARNING", reply.hint, now)
+        self._judged(reply.guardrails or (), now)
 
     def pause_opened(self, request: PendingRequest, now: datetime) -> None:
         """The turn waits for its host."""
@@ -180,6 +195,11 @@ class Transcript:
         """One entry of the reasoning trace. Source: ReasoningTraceEntry of AgentOS."""
         entry = {"timestamp": now.isoformat(), "type": kind, "message": message[:TRACE_MESSAGE_CHARS]}
         self.trace.add(entry if details is None else {**entry, "details": details})
+
+    def _judged(self, notes: Sequence[GuardNote], now: datetime) -> None:
+        for each in notes:
+            message = f"Guardrail {each.guardrail}, {each.stage}: {each.verdict}. {each.reason}".rstrip()
+            self.note("WARNING", message, now, each.model_dump(by_alias=True))
 
     def _chunk(
         self,

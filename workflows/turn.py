@@ -37,6 +37,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.display import end_details
     from workflows.failures import TurnStopped, failure_of, lost_tool
     from workflows.function_stack import FunctionStack
+    from workflows.guarding import judge_input
     from workflows.learning import learn
     from workflows.messages import TurnMessages
     from workflows.names import TURN_WORKFLOW
@@ -116,6 +117,10 @@ class TurnWorkflow(TurnMessages):
         """Ask, act on the calls, ask again. The error to report beside the text, or None."""
         limits, progress = self._state.given.limits, self._state.progress
         try:
+            if self._state.claimed.input_guard_seconds:
+                blocked = await self._unless_stopped(judge_input(self._state))
+                if blocked is not None:
+                    return blocked
             if self._state.claimed.retrieves:
                 await self._unless_stopped(find_sources(self._state))
             if self._state.stack.is_active and not await FunctionChoice(self._state, self._ask_choice).make():

@@ -30,6 +30,8 @@ _OPEN_TURN = select(turns.c.id, turns.c.workflow_id, turns.c.run_id, turns.c.fir
     turns.c.conversation_id == bindparam("conversation_id"), turns.c.state == "open"
 )
 _NEW_TURN = insert(turns)
+_INPUT = select(turns.c.input).where(turns.c.id == bindparam("turn_id"))
+_REPLACE_INPUT = update(turns).where(turns.c.id == bindparam("turn_id")).values(input=bindparam("new_input"))
 _RESUME = (
     update(turns)
     .where(turns.c.id == bindparam("turn_id"))
@@ -75,10 +77,13 @@ def claim(
     connection: Connection,
     begin: BeginTurn,
     persona_id: str,
+    said: UserMessage,
     imported: list[list[Message]],
     imported_selection: str | None = None,
 ) -> Claimed:
-    """Make the turn the open one of its conversation. A conversation that is new begins with what was imported.
+    """Make the turn, whose row 0 is `said`, the open one of its conversation.
+
+    A conversation that is new begins with what was imported.
 
     Raises:
         NotOwner, ConversationBusy, TurnAlreadyRan.
@@ -96,11 +101,11 @@ def claim(
         if not is_new:
             used = {"conversation_id": begin.conversation_id, "next": next_position + 1, "now": begin.now_ms}
             connection.execute(_USED, used)
-        claimed = _open(connection, begin, owner, persona_id, next_position)
+        claimed = _open(connection, begin, owner, persona_id, said, next_position)
     elif turn.first_run_id == storable(begin.first_run_id):
         claimed = _resume(connection, begin, turn)
     else:
-        claimed = _restart(connection, begin, persona_id, turn)
+        claimed = _restart(connection, begin, persona_id, said, turn)
     return replace(claimed, selection=selection)
 
 
@@ -183,9 +188,11 @@ def _check_free(connection: Connection, begin: BeginTurn) -> None:
     raise ConversationBusy(begin.conversation_id, Holder(found.id, found.workflow_id, found.run_id, found.first_run_id))
 
 
-def _open(connection: Connection, begin: BeginTurn, owner: _Owner, persona_id: str, position: int) -> Claimed:
+def _open(
+    connection: Connection, begin: BeginTurn, owner: _Owner, persona_id: str, said: UserMessage, position: int
+) -> Claimed:
     connection.execute(_NEW_TURN, _turn_values(begin, owner, persona_id, position))
-    message_rows.begin(connection, begin.turn_id, UserMessage(content=begin.input.content))
+    message_rows.begin(connection, begin.turn_id, said)
     return Claimed(position=position, rows=1, resumed=False, plan=None)
 
 
@@ -233,7 +240,7 @@ def _resume(connection: Connection, begin: BeginTurn, turn: Row[Any]) -> Claimed
     )
 
 
-def _restart(connection: Connection, begin: BeginTurn, persona_id: str, turn: Row[Any]) -> Claimed:
+def _restart(connection: Connection, begin: BeginTurn, persona_id: str, said: UserMessage, turn: Row[Any]) -> Claimed:
     """A new first run of a turn that did not complete. The runs of its tools are kept: what was done stays done."""
     message_rows.forget(connection, begin.turn_id)
     if turn.streams:
@@ -251,5 +258,13 @@ def _restart(connection: Connection, begin: BeginTurn, persona_id: str, turn: Ro
             "now": begin.now_ms,
         },
     )
-    message_rows.begin(connection, begin.turn_id, UserMessage(content=begin.input.content))
+    message_rows.begin(connection, begin.turn_id, said)
     return Claimed(position=turn.position, rows=1, resumed=False, plan=None)
+
+
+def replace_input(connection: Connection, turn_id: str, message: UserMessage) -> None:
+    """Put another message in the place of what the user said."""
+    found = connection.execute(_INPUT, {"turn_id": turn_id}).scalar_one()
+    given = TurnInput.model_validate_json(found).model_copy(update={"content": message.content})
+    connection.execute(_REPLACE_INPUT, {"turn_id": turn_id, "new_input": to_text(given)})
+    message_rows.replace_first(connection, turn_id, message)

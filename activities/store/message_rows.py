@@ -61,6 +61,11 @@ def begin(connection: Connection, turn_id: str, message: Message) -> None:
     connection.execute(_INSERT, row)
 
 
+def replace_first(connection: Connection, turn_id: str, message: Message) -> None:
+    """Write row 0 anew, and leave what follows it."""
+    connection.execute(_REPLACE, {"of_turn": turn_id, "at_row": 0, "new_body": to_text(message)})
+
+
 def put(connection: Connection, turn_id: str, placed: Iterable[PlacedMessage]) -> None:
     """Write rows. The same message again has no effect.
 

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Row, bindparam, select, update
 
 from activities.contracts import BeginTurn, CommitTurn, MemoryPlan, TurnCommitted
-from activities.conversation import Message, ToolCallResult
+from activities.conversation import Message, ToolCallResult, UserMessage
 from activities.sources import RagRetrievedChunk
 from activities.store import chunks, claims, closing, message_rows, tool_runs, turn_sources
 from activities.store.bodies import to_text
@@ -35,8 +35,8 @@ class TurnStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def claim(self, begin: BeginTurn, persona_id: str) -> Claimed:
-        """Make the turn the one open turn of its conversation, and store the user's message as its row 0.
+    def claim(self, begin: BeginTurn, persona_id: str, said: UserMessage | None = None) -> Claimed:
+        """Make the turn the one open turn of its conversation, and store the user's message, or `said` in its place, as row 0.
 
         A new conversation belongs to the input's organisation and user, and starts with the input's `histories`; one that
         exists has a history of its own, and `histories` are then ignored. A turn id that exists is resumed by its own
@@ -52,7 +52,10 @@ class TurnStore:
         imported = import_histories(histories, begin.conversation_id)
         selection = import_selection(histories, begin.conversation_id)
         chosen = None if selection is None else selection.model_dump_json(by_alias=True, exclude_none=True)
-        return self._database.transact(lambda connection: claims.claim(connection, begin, persona_id, imported, chosen))
+        first = said or UserMessage(content=begin.input.content)
+        return self._database.transact(
+            lambda connection: claims.claim(connection, begin, persona_id, first, imported, chosen)
+        )
 
     def take_over(
         self, conversation_id: str, holder_turn_id: str, holder_run_id: str, now_ms: int, reason: str
@@ -114,6 +117,16 @@ class TurnStore:
         """How many rows the turn has."""
         with self._database.read() as connection:
             return message_rows.count(connection, turn_id)
+
+    def replace_input(self, turn_id: str, message: UserMessage) -> None:
+        """Put another message in the place of what the user said, in the turn's rows and in its input.
+
+        Raises:
+            TurnNotFound, TurnClosed.
+        """
+        with self._database.write() as connection:
+            closing.lock_open_turn(connection, turn_id)
+            claims.replace_input(connection, turn_id, message)
 
     def rows(self, turn_id: str, upto: int | None = None) -> list[PlacedMessage]:
         """The turn's rows in order: all, or those below `upto`."""

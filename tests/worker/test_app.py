@@ -90,6 +90,8 @@ async def test_a_predicate_makes_a_call_wait_for_approval(harness: Harness) -> N
         ({"predicates": {"later": is_later}}, "must not be async: later"),
         ({"personas": [Persona(id="p"), Persona(id="p")]}, "two personas are called p"),
         ({"personas": [Persona(id="p", tool_ids=("nope",))]}, "tools that do not exist: nope"),
+        ({"personas": [Persona(id="p", guardrails=("nope",))]}, "guardrails the app does not have: nope"),
+        ({"guardrails": [is_later, is_later]}, "two guardrails are called is_later"),
         ({"tools": [tool(name="x")(lambda: 1), tool(name="X")(lambda: 1)]}, "two tools are named X"),
     ],
 )

@@ -23,7 +23,7 @@ from activities.personas import MetaPrompt, Persona, PersonaMemory, RagConfig
 from tests.memory_minds import working
 from tests.support import Harness, external, until
 from tests.workflows.shop import Shop, said
-from worker.app import AgentApp, RetrievalContext, tool
+from worker.app import AgentApp, Block, GuardContext, Pass, RetrievalContext, Sanitise, guardrail, tool
 from worker.client import Turn
 from worker.demo_script import Saying
 from worker.dev_server import dev_server
@@ -231,6 +231,22 @@ async def sources(harness: Harness) -> Turn:
     return turn
 
 
+async def guarded(harness: Harness) -> Turn:
+    """A message that is sanitised, a pause, and a reply that is blocked."""
+    await harness.workers[-1].stop()
+
+    @guardrail(stages=("input", "output"))
+    def judge(text: str, context: GuardContext) -> Pass | Sanitise | Block:
+        return Block("no") if "bad" in text else Sanitise(text.replace("4111", "[card]"))
+
+    await harness.work(AgentApp(guardrails=[judge]))
+    harness.model.call([("ask", {})])
+    harness.model.say("Something bad.")
+    turn = await harness.turns.start("Charge 4111", externalTools=[external("ask")])
+    await answer_all(harness, turn)
+    return turn
+
+
 async def instance(harness: Harness) -> Turn:
     """An instance: most of its members, a turn that pauses while another message waits, and its end."""
     gmi = GMI(harness.client, harness.task_queue, task_queue=harness.task_queue)
@@ -293,6 +309,7 @@ SCENES: list[Callable[[Harness], Awaitable[Turn]]] = [
     memory_model,
     chosen_functions,
     sources,
+    guarded,
     instance,
     instance_continued,
 ]
