@@ -7,7 +7,8 @@ from pydantic import Field
 from activities.contracts import Patience
 from activities.conversation import ErrorDetails, GMIOutput, ModelUsage
 from activities.history_messages import ConversationMessage
-from activities.personas import MetaPrompt, Mood, Persona
+from activities.persona_character import MetaPrompt, Mood
+from activities.personas import Persona
 from activities.wire import Wire
 
 

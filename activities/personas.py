@@ -6,85 +6,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from activities.documents import MAX_DOCUMENTS, Document
+from activities.persona_character import MemoryImprint, MetaPrompt, MoodAdaptation, TraceLimits, TraitValue
+from activities.persona_memory import PersonaMemory, RagConfig
 from activities.sources import MAX_SOURCES, RagRetrievedChunk
 from activities.wire import Sparse, Wire
 
-# Source: GMIMood of AgentOS.
-Mood = Literal["neutral", "focused", "empathetic", "curious", "assertive", "analytical", "frustrated", "creative"]
-TraitValue = Annotated[float, Field(ge=0, le=1)]
 Modality = Literal["text", "image", "audio"]
-
-
-class MoodAdaptation(Wire):
-    """Which moods an instance may take, and what each adds to the prompt. Without `allowed_moods` it may take any."""
-
-    enabled: bool = True
-    default_mood: Mood = "neutral"
-    allowed_moods: tuple[Mood, ...] | None = None
-    mood_prompts: dict[str, str] = Field(default_factory=dict)
-
-
-class MetaPromptTrigger(Wire):
-    """When a meta prompt is due: every so many turns, at an event, or when somebody asks for it."""
-
-    type: Literal["turn_interval", "event_based", "manual"] = "manual"
-    interval_turns: int = Field(default=10, ge=1, le=1_000_000)
-    event_name: str | None = Field(default=None, max_length=100)
-
-
-class MetaPrompt(Wire):
-    """A question an instance asks the model about itself. Its answer is JSON; see `activities.reflection`."""
-
-    id: str = Field(min_length=1, max_length=100)
-    description: str = ""
-    prompt_template: str = Field(max_length=20_000)
-    model_id: str | None = None
-    max_output_tokens: int = Field(default=512, ge=1, le=8_192)
-    temperature: float = Field(default=0.3, ge=0, le=2)
-    trigger: MetaPromptTrigger = MetaPromptTrigger()
-
-
-class MemoryLifecycle(Wire):
-    """Whether the instance may object when the host's memory wants to drop something."""
-
-    negotiation_enabled: bool = False
-
-
-class RetrievalTriggers(Wire):
-    """What makes a turn retrieve: every message of a user, or nothing."""
-
-    on_user_query: bool = True
-
-
-class RagConfig(Wire):
-    """How the persona retrieves. `max_tokens` bounds what the passages may take of the prompt, in estimated tokens."""
-
-    enabled: bool = True
-    default_retrieval_top_k: int = Field(default=5, ge=1, le=MAX_SOURCES)
-    max_tokens: int = Field(default=2_000, ge=100, le=16_000)
-    retrieval_triggers: RetrievalTriggers = RetrievalTriggers()
-
-
-class PersonaMemory(Wire):
-    """What the persona says of its memory."""
-
-    rag_config: RagConfig | None = None
-    lifecycle_config: MemoryLifecycle = MemoryLifecycle()
-
-
-class TraceLimits(Wire):
-    """Bounds of the reasoning trace. Values that are no positive integers are ignored, and said to be."""
-
-    max_entries: Any = None
-    max_message_length: Any = None
-
-
-class MemoryImprint(Wire):
-    """What working memory holds from the start."""
-
-    key: str = Field(min_length=1, max_length=200)
-    value: Any = None
-    description: str | None = None
 
 
 class UICommandKind(Wire):

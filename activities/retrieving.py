@@ -15,7 +15,8 @@ from activities.errors import GMI_PERSONA_NOT_FOUND, RETRIEVAL_FAILED, SYS_RESOU
 from activities.heartbeat import heartbeats
 from activities.memory_keeper import DEFAULT_ORGANIZATION
 from activities.model_failures import final
-from activities.personas import Persona, Personas, RagConfig
+from activities.persona_memory import RagConfig
+from activities.personas import Persona, Personas
 from activities.retrieval import RetrievalContext, Retriever, readable_chunks
 from activities.sources import RagRetrievedChunk, excerpts, interleaved, within_tokens
 from activities.store_failures import store_failures

@@ -8,6 +8,8 @@ from activities import (
     documents,
     history_messages,
     instance_contracts,
+    persona_character,
+    persona_memory,
     personas,
     sources,
     turn_input,
@@ -40,14 +42,14 @@ _request = shown.PendingRequest(
     stream_id="turn-c1-t1",
 )
 
-moods = personas.MoodAdaptation(
+moods = persona_character.MoodAdaptation(
     enabled=False,
     default_mood="focused",
     allowed_moods=("focused", "curious"),
     mood_prompts={"curious": "Ask more."},
 )
-trigger = personas.MetaPromptTrigger(type="event_based", interval_turns=3, event_name="user_frustrated")
-meta_prompt = personas.MetaPrompt(
+trigger = persona_character.MetaPromptTrigger(type="event_based", interval_turns=3, event_name="user_frustrated")
+meta_prompt = persona_character.MetaPrompt(
     id="calm_down",
     description="What to do when the user is angry.",
     prompt_template="The user said {{evidence}}.",
@@ -56,14 +58,14 @@ meta_prompt = personas.MetaPrompt(
     temperature=0.5,
     trigger=trigger,
 )
-lifecycle = personas.MemoryLifecycle(negotiation_enabled=True)
-triggers = personas.RetrievalTriggers(on_user_query=False)
-rag = personas.RagConfig(enabled=False, default_retrieval_top_k=3, max_tokens=500, retrieval_triggers=triggers)
-memory_config = personas.PersonaMemory(rag_config=rag, lifecycle_config=lifecycle)
+lifecycle = persona_memory.MemoryLifecycle(negotiation_enabled=True)
+triggers = persona_memory.RetrievalTriggers(on_user_query=False)
+rag = persona_memory.RagConfig(enabled=False, default_retrieval_top_k=3, max_tokens=500, retrieval_triggers=triggers)
+memory_config = persona_memory.PersonaMemory(rag_config=rag, lifecycle_config=lifecycle)
 _document = documents.Document(id="rooms", text="Room 7 has a view.")
 _source = sources.RagRetrievedChunk(id="rooms#0", content="Room 7 has a view.")
-trace_limits = personas.TraceLimits(max_entries=50, max_message_length=200)
-imprint = personas.MemoryImprint(key="city", value="Prague", description="Where the shop is.")
+trace_limits = persona_character.TraceLimits(max_entries=50, max_message_length=200)
+imprint = persona_character.MemoryImprint(key="city", value="Prague", description="Where the shop is.")
 command_kind = personas.UICommandKind(
     name="open_panel",
     description="Opens a panel.",

@@ -2,7 +2,8 @@
 
 from typing import Any, get_args
 
-from activities.personas import Mood, MoodAdaptation, Persona
+from activities.persona_character import Mood, MoodAdaptation
+from activities.personas import Persona
 from workflows.gmi_refusal import Refused, only, read_text
 
 MOODS: tuple[str, ...] = get_args(Mood)

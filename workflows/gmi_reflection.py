@@ -2,7 +2,8 @@
 
 from collections.abc import Collection
 
-from activities.personas import MetaPrompt, Persona
+from activities.persona_character import MetaPrompt
+from activities.personas import Persona
 
 SELF_ADJUSTMENT = "gmi_self_trait_adjustment"
 MAX_PENDING = 16

@@ -16,7 +16,8 @@ from activities.contracts import Patience
 from activities.conversation import CostAggregator, ErrorDetails
 from activities.instance_contracts import InstanceOpened, InstanceScope
 from activities.json_values import encoded_size
-from activities.personas import InstanceTurn, Mood, Persona
+from activities.persona_character import Mood
+from activities.personas import InstanceTurn, Persona
 from activities.sources import RagRetrievedChunk
 from activities.wire import Wire
 from workflows import gmi_character as character

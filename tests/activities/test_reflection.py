@@ -10,7 +10,8 @@ from temporalio.exceptions import ApplicationError
 
 from activities.instance_contracts import InstanceScope, Reflect
 from activities.model_settings import ModelSettings
-from activities.personas import MetaPrompt, Persona
+from activities.persona_character import MetaPrompt
+from activities.personas import Persona
 from activities.reflection import ReflectionActivities
 from activities.store.database import open_database
 from activities.store.instance_histories import InstanceHistories, Owner

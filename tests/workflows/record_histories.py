@@ -19,7 +19,9 @@ from typing import Any
 
 from temporalio.client import WorkflowFailureError
 
-from activities.personas import MetaPrompt, Persona, PersonaMemory, RagConfig
+from activities.persona_character import MetaPrompt
+from activities.persona_memory import PersonaMemory, RagConfig
+from activities.personas import Persona
 from tests.memory_minds import working
 from tests.support import Harness, external, until
 from tests.workflows.shop import Shop, said

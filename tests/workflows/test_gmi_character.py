@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from activities.personas import MoodAdaptation, Persona
+from activities.persona_character import MoodAdaptation
+from activities.personas import Persona
 from workflows.gmi_character import adapted_mood, adapted_traits, default_mood, manner, read_trait
 from workflows.gmi_refusal import Refused
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from activities.personas import MemoryLifecycle, Persona, PersonaMemory
+from activities.persona_memory import MemoryLifecycle, PersonaMemory
+from activities.personas import Persona
 from tests.worker.gmi.instances import event
 from workflows.gmi_lifecycle import answer_event, read_event
 from workflows.gmi_refusal import Refused

@@ -1,6 +1,7 @@
 """When an instance thinks about itself."""
 
-from activities.personas import MetaPrompt, MetaPromptTrigger, Persona
+from activities.persona_character import MetaPrompt, MetaPromptTrigger
+from activities.personas import Persona
 from workflows.gmi_reflection import MAX_PENDING, add_pending, due_prompts
 
 PERSONA = Persona(

@@ -3,7 +3,8 @@
 from datetime import UTC, datetime
 
 from activities.json_values import encoded_size
-from activities.personas import Persona, TraceLimits
+from activities.persona_character import TraceLimits
+from activities.personas import Persona
 from workflows.gmi_contracts import InstanceConfig, TraceEntry
 from workflows.gmi_trace import Limits, forget_turns, limits_of, note
 

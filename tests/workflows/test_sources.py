@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from activities.documents import Document
-from activities.personas import PersonaMemory, RagConfig
+from activities.persona_memory import PersonaMemory, RagConfig
 from tests.support import Harness, event_types, events_of, external
 from worker.app import AgentApp, Persona, RagRetrievedChunk, RetrievalContext
 from worker.chunks import ChunkReader

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from activities.personas import MetaPrompt, MoodAdaptation, Persona
+from activities.persona_character import MetaPrompt, MoodAdaptation
+from activities.personas import Persona
 from tests.cli import run_cli
 from tests.support import Harness, external
 from tests.worker.gmi.instances import event, instance

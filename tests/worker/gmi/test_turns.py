@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
 
-from activities.personas import MetaPrompt, MetaPromptTrigger, Persona
+from activities.persona_character import MetaPrompt, MetaPromptTrigger
+from activities.personas import Persona
 from tests.cli import run_cli
 from tests.support import Harness, events_of, external, until
 from tests.worker.gmi.instances import instance
