@@ -12,6 +12,7 @@ from activities.personas import InstanceTurn
 from activities.wire import Sparse, StrictWire
 
 PROMPT_CHARS = 20_000
+MAX_TOOL_ROUNDS = 200
 SECRET_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 
 
@@ -91,13 +92,18 @@ class PauseOptions(StrictWire):
 
 
 class TurnLimits(StrictWire):
-    """Where a turn stops by itself. `deadline` is an instant with a time zone; time spent paused counts."""
+    """Where a turn stops by itself. `deadline` is an instant with a time zone; time spent paused counts.
 
-    max_tool_rounds: int = Field(default=5, ge=1, le=200)
+    With `on_limit: ask` a limit that is reached is first put before the host, who may raise it.
+    """
+
+    max_tool_rounds: int = Field(default=5, ge=1, le=MAX_TOOL_ROUNDS)
     max_model_calls: int | None = Field(default=None, ge=1)
     max_tokens: int | None = Field(default=None, ge=1)
     max_cost_usd: float | None = Field(default=None, gt=0, alias="maxCostUSD")
     deadline: datetime | None = None
+    # Left out where it is the default: most turns never ask, and each carries its limits.
+    on_limit: Literal["stop", "ask"] = Field(default="stop", exclude_if=lambda value: value == "stop")
 
 
 class TurnInput(StrictWire):

@@ -148,7 +148,9 @@ options = turn_input.TurnOptions(
     user_api_keys=("OPENAI_TEAM_B",),
 )
 pause_options = turn_input.PauseOptions(timeout="PT1H", on_timeout="fail")
-limits = turn_input.TurnLimits(max_tool_rounds=3, max_model_calls=4, max_tokens=5, max_cost_usd=0.5, deadline=LATER)
+limits = turn_input.TurnLimits(
+    max_tool_rounds=3, max_model_calls=4, max_tokens=5, max_cost_usd=0.5, deadline=LATER, on_limit="ask"
+)
 given = turn_input.TurnInput(
     content="Book it",
     conversation_id="c1",
@@ -378,6 +380,7 @@ status = shown.TurnStatus(
     error=error,
     memory={"entries": 2},
     rejected_answers=1,
+    limits=limits,
 )
 chunk = transcript.Chunk(
     sequence=3,

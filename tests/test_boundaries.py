@@ -31,7 +31,7 @@ UNNAMED = {
 }
 PURE = (
     *("rounds", "pause", "inbox", "answers", "start", "turn_state", "transcript", "display", "contracts", "names"),
-    *("collected_parts", "corrections", "function_stack"),
+    *("budget", "collected_parts", "corrections", "function_stack", "limits", "pending", "turn_report", "usage"),
     *("gmi_context", "gmi_trace", "gmi_character", "gmi_feedback", "gmi_lifecycle", "gmi_health", "gmi_reflection"),
     *(
         "gmi_contracts",
@@ -163,7 +163,7 @@ def test_only_the_workflow_itself_is_loaded_a_second_time_in_the_sandbox() -> No
     found = run_fresh(LOAD_IN_SANDBOX)
     assert isinstance(found, dict)
     assert found["again"] == ["workflows", "workflows.turn"]
-    assert {"workflows.pause", "workflows.rounds", "activities.contracts"} <= set(found["loaded"])
+    assert {"workflows.pause", "workflows.limits", "activities.contracts"} <= set(found["loaded"])
 
 
 def test_a_second_copy_of_a_module_would_be_noticed(tmp_path: Path) -> None:
@@ -172,11 +172,11 @@ def test_a_second_copy_of_a_module_would_be_noticed(tmp_path: Path) -> None:
         shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
     turn = tmp_path / "workflows" / "turn.py"
     source = turn.read_text()
-    assert source.count("import workflows.rounds as rounds") == 1
-    turn.write_text(source.replace("import workflows.rounds as rounds", "from workflows import rounds"))
+    assert source.count("import workflows.limits as limiting") == 1
+    turn.write_text(source.replace("import workflows.limits as limiting", "from workflows import limits as limiting"))
     found = run_fresh(LOAD_IN_SANDBOX, root=tmp_path)
     assert isinstance(found, dict)
-    assert "workflows.rounds" in found["again"]
+    assert "workflows.limits" in found["again"]
 
 
 # Names whose value differs from run to run; each has a deterministic counterpart on `workflow`.

@@ -167,6 +167,19 @@ class Turn:
         except RPCError as fault:
             raise await self._explain(fault) from fault
 
+    async def raise_budget(self, **limits: Any) -> AnswerAck:
+        """Raise the limit that the turn asks about, and others with it: `raise_budget(maxTokens=50_000)`.
+
+        Raises:
+            AnswerRefused: the turn asks for no more now, or the limits are not above what is used.
+            As `answer`.
+        """
+        record = await self.pending()
+        call = next((each for each in record.tool_calls if each.kind == "budget"), None) if record else None
+        if call is None:
+            raise AnswerRefused("the turn does not ask for more of any limit now")
+        return await self.answer([{"toolCallId": call.id, "output": limits}], partial="wait")
+
     async def settle(self) -> None:
         """End the pause: calls still open are filled as not run."""
         try:

@@ -9,13 +9,15 @@ from collections.abc import Awaitable, Callable
 from temporalio import workflow
 
 with workflow.unsafe.imports_passed_through():
-    import workflows.rounds as rounds
+    import workflows.limits as limiting
     from activities.conversation import ErrorDetails
     from activities.selection import ChoicePhase, ChoiceReply, ChoiceRequest
     from workflows.function_stack import FunctionStack, winners
     from workflows.turn_state import TurnState
 
 Ask = Callable[[ChoiceRequest], Awaitable[ChoiceReply]]
+# Gives the host the chance to raise a limit that is reached; the error of one that stays.
+MoreBudget = Callable[[], Awaitable[ErrorDetails | None]]
 
 
 class ChoiceEnded(Exception):
@@ -29,9 +31,10 @@ class ChoiceEnded(Exception):
 class FunctionChoice:
     """The choice of one turn."""
 
-    def __init__(self, state: TurnState, ask: Ask) -> None:
+    def __init__(self, state: TurnState, ask: Ask, more_budget: MoreBudget) -> None:
         self._state = state
         self._ask = ask
+        self._more_budget = more_budget
 
     @property
     def _stack(self) -> FunctionStack:
@@ -44,7 +47,7 @@ class FunctionChoice:
             ChoiceEnded: a reply ended the turn.
         """
         stack = self._stack
-        if stack.options.initialize and not stack.ready and self._may_ask():
+        if stack.options.initialize and not stack.ready and await self._may_ask():
             [reply] = await self._once("initialize")
             if not reply.wanted:
                 return not self._state.text
@@ -58,7 +61,7 @@ class FunctionChoice:
         groups = self._stack.groups
         # Divided, it takes a question for each group and one for the winners. Where a limit does not leave as many, all
         # functions are asked about at once.
-        if groups == 1 or not self._may_ask(groups + 1):
+        if groups == 1 or not await self._may_ask(groups + 1):
             await self._until_usable("select")
             return
         chosen = winners([reply.chosen for reply in await self._once("select", groups=groups)])
@@ -72,7 +75,7 @@ class FunctionChoice:
     async def _until_usable(self, phase: ChoicePhase, among: tuple[str, ...] | None = None) -> None:
         """Ask until the choice has no fault, as often as the options allow. What could be used counts each time."""
         for _ in range(1 + self._stack.options.retry):
-            if not self._may_ask():
+            if not await self._may_ask():
                 return
             [reply] = await self._once(phase, among=among)
             if phase == "cancel":
@@ -110,9 +113,13 @@ class FunctionChoice:
             raise ChoiceEnded(error)
         return replies
 
-    def _may_ask(self, questions: int = 1) -> bool:
-        """Whether so many questions leave a model call for the words that end the turn."""
-        limits, progress = self._state.given.limits, self._state.progress
-        if rounds.limit_reached(limits, progress, workflow.now()) or not rounds.may_call_tools(limits, progress):
+    async def _may_ask(self, questions: int = 1) -> bool:
+        """Whether so many questions leave a model call for the words that end the turn; a host that is asked may give it."""
+        if await self._more_budget():
             return False
-        return limits.max_model_calls is None or progress.model_calls + questions < limits.max_model_calls
+        limits, progress = self._state.limits, self._state.progress
+        if not limiting.may_call_tools(limits, progress):
+            return False
+        if limits.max_model_calls is None or (limits.on_limit == "ask" and questions == 1):
+            return True
+        return progress.model_calls + questions < limits.max_model_calls

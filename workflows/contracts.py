@@ -6,6 +6,7 @@ from typing import Any, Literal
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from activities.conversation import Arguments, ErrorDetails
+from activities.turn_input import TurnLimits
 from activities.wire import Wire
 
 CallKind = Literal["external", "approval", "human", "budget"]
@@ -15,7 +16,8 @@ TurnPhase = Literal["starting", "running", "waiting", "closing", "completed", "f
 
 class PendingCall(Wire):
     """One call of a pause. `kind` says what the host is asked for: to run it, to approve that the worker runs it, or to give
-    the part of its arguments that is a person's to give (`input_schema` is then the schema of that part).
+    the part of its arguments that is a person's to give (`input_schema` is then the schema of that part). A `budget` call is the
+    turn's own: it asks for more than a limit allows.
 
     With `arguments_cut` the arguments are {"preview": text}, and `arguments_ref` names the stored row that has them whole.
     """
@@ -77,7 +79,7 @@ class RejectedAnswer(Wire):
 
 
 class TurnStatus(Wire):
-    """Where a turn stands. `state` is one of the AgentOS GMI states, `phase` ours."""
+    """Where a turn stands. `state` is one of the AgentOS GMI states, `phase` ours; `limits` are as the host has raised them."""
 
     turn_id: str
     conversation_id: str | None
@@ -91,3 +93,4 @@ class TurnStatus(Wire):
     error: ErrorDetails | None = None
     memory: dict[str, Any] | None = None
     rejected_answers: int = 0
+    limits: TurnLimits | None = None

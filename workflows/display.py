@@ -9,6 +9,7 @@ import shlex
 from typing import Any
 
 from activities.conversation import GMIOutput
+from workflows.budget import suggested_raise
 from workflows.contracts import PendingCall, PendingRequest
 
 DETAILS_BYTES = 18_000
@@ -35,8 +36,13 @@ def answer_command(calls: list[PendingCall], workflow_id: str, namespace: str) -
 
 def _result_to_send(call: PendingCall) -> str:
     which = json.dumps({"toolCallId": call.id, "toolName": call.name}, ensure_ascii=False)
-    outcome = {"decision": "approve"} if call.kind == "approval" else {"output": {"answer": "…"}}
-    return f"  {which[:-1]},\n   {json.dumps(outcome, ensure_ascii=False)[1:]}"
+    return f"  {which[:-1]},\n   {json.dumps(_outcome(call), ensure_ascii=False)[1:]}"
+
+
+def _outcome(call: PendingCall) -> dict[str, Any]:
+    if call.kind == "approval":
+        return {"decision": "approve"}
+    return {"output": suggested_raise(call) if call.kind == "budget" else {"answer": "…"}}
 
 
 def end_details(output: GMIOutput, phase: str) -> str:

@@ -14,7 +14,7 @@ from activities.contracts import TurnBegun
 from activities.conversation import CostAggregator, ModelUsage
 from activities.selection import ChosenFunction, Selection, StackEntry
 from activities.turn_input import SelectionOptions
-from workflows.rounds import add_usage
+from workflows.usage import add_usage
 
 MAX_ENTRIES = 200
 # Each is offered with its whole schema, beside the tools of memory; providers take 128 tools in all.

@@ -11,7 +11,7 @@ from activities.instance_contracts import Reflection
 from workflows.gmi_contracts import Feedback
 from workflows.gmi_reflection import add_pending, due_prompts
 from workflows.gmi_state import MOOD, TASK_CONTEXT, USER_CONTEXT, InstanceState, keep_newest
-from workflows.rounds import add_usage
+from workflows.usage import add_usage
 
 KEPT_FEEDBACK, FEEDBACK_BYTES = 100, 64_000
 

@@ -1,7 +1,7 @@
 """What the turns of an instance used, together. Pure."""
 
 from activities.conversation import CostAggregator, CostEntry, ModelUsage
-from workflows.rounds import add_usage
+from workflows.usage import add_usage
 
 
 def add_total(total: CostAggregator, more: CostAggregator | None) -> CostAggregator:

@@ -15,7 +15,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.contracts import MemoryAsk, MemoryStage, Patience, PostTurn, PostTurnReport
     from activities.conversation import CostAggregator
     from workflows.failures import failure_of
-    from workflows.rounds import add_usage
+    from workflows.usage import add_usage
 
 PROBLEM_CHARS = 500
 

@@ -10,6 +10,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.json_values import encoded_size
     from workflows.gmi_contracts import TurnNotice
     from workflows.names import TURN_STOPPED
+    from workflows.turn_report import current_output
     from workflows.turn_state import TurnState
 
 CALLS_BYTES = 128_000
@@ -35,7 +36,7 @@ class Parent:
             workflow_id=workflow.info().workflow_id,
             turn_id=state.turn_id,
             number=self._number,
-            output=_bounded(state.current_output()),
+            output=_bounded(current_output(state)),
             pending=pending if encoded_size(pending) <= PENDING_BYTES else None,
         )
         handle: workflow.ExternalWorkflowHandle[Any] = workflow.get_external_workflow_handle(parent.workflow_id)

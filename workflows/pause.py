@@ -14,6 +14,7 @@ from activities.conversation import ErrorDetails, ToolCallResult
 from activities.errors import EXTERNAL_TOOL_NOT_RUN, TOOL_CALL_REJECTED
 from activities.json_schema import schema_fault
 from workflows.answers import Answer, AnsweredCall, Approve, Edit, Failure, Output, Refusal, Reject, Resolution
+from workflows.budget import raise_fault
 from workflows.contracts import ItemReason, PendingCall, SlotState
 
 FillReason = Literal[
@@ -59,7 +60,8 @@ class Slot:
     @property
     def runs_in_worker(self) -> bool:
         """Whether a person let the worker run the call: its result is still to come."""
-        return isinstance(self.resolution, Approve | Edit) or self.human_part is not None
+        approved = isinstance(self.resolution, Approve | Edit) and self.call.kind != "budget"
+        return approved or self.human_part is not None
 
     @property
     def human_part(self) -> Output | None:
@@ -67,8 +69,10 @@ class Slot:
         return self.resolution if self.call.kind == "human" and isinstance(self.resolution, Output) else None
 
     def result(self) -> ToolCallResult | None:
-        """The result the host or the fill gave; None while open and for a call the worker runs."""
+        """The result the host or the fill gave; None while open and for a call the worker runs, or that is not the model's."""
         call = self.call
+        if call.kind == "budget":
+            return None
         if self.filled:
             return not_run(call.id, call.name, self.filled)
         if self.runs_in_worker:
@@ -125,6 +129,11 @@ class Pause:
     def is_settled(self) -> bool:
         """Whether nothing waits any more."""
         return all(slot.state != "open" for slot in self.slots)
+
+    @property
+    def asks_for_budget(self) -> bool:
+        """Whether it is about the turn's own limits, and no call of the model waits."""
+        return any(slot.call.kind == "budget" for slot in self.slots)
 
     @property
     def calls(self) -> tuple[PendingCall, ...]:
@@ -204,6 +213,8 @@ def _judge_closed(slot: Slot, digest: str) -> str:
 
 def _fault_of(call: PendingCall, resolution: Resolution) -> str | None:
     """Why a resolution does not fit the call, or None."""
+    if call.kind == "budget":
+        return raise_fault(call, resolution)
     if isinstance(resolution, Approve | Edit) and call.kind == "human":
         return "needs a person's part of its arguments; send that as `output`, in the shape of inputSchema, or reject"
     if isinstance(resolution, Approve | Edit) and call.kind != "approval":

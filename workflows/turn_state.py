@@ -9,41 +9,32 @@ from datetime import datetime
 from typing import Any
 
 from activities import errors
-from activities.contracts import Excerpt, ModelReply, PlacedResult, SourcesRetrieved, ToolFacts, TurnBegun
+from activities.contracts import Excerpt, ModelReply, PlacedResult, SourcesRetrieved, TurnBegun
 from activities.conversation import ErrorDetails, GMIOutput, ToolCall, ToolCallResult
 from activities.durations import parse_duration
 from activities.json_values import encoded_size
 from activities.output_parts import UICommand
 from activities.selection import ChoicePhase, ChoiceReply
 from activities.sources import RagRetrievedChunk
-from activities.turn_input import ExternalTool, TurnInput, TurnOptions
+from activities.turn_input import TurnInput, TurnLimits, TurnOptions
 from workflows import rounds
 from workflows.answers import Reject
+from workflows.budget import Budget
 from workflows.collected_parts import CollectedParts
-from workflows.contracts import CallKind, PendingCall, PendingRequest, TurnPhase, TurnStatus
+from workflows.contracts import PendingCall, PendingRequest, TurnPhase
 from workflows.corrections import Corrections
 from workflows.function_stack import FunctionStack
 from workflows.inbox import Inbox
+from workflows.limits import Progress, Reached
 from workflows.pause import FillReason, Pause, not_run
-from workflows.rounds import PlannedCall, Progress, Refuse, Show, Wait
+from workflows.pending import pending_call
+from workflows.rounds import PlannedCall, Refuse, Show, Wait
 from workflows.transcript import Transcript
+from workflows.usage import add_usage
 
 SHOWN_RESULT_BYTES = 8_000
 FINAL_TEXT_CHARS = 64_000
-FINAL_CALLS_BYTES = 500_000
 OVER: tuple[TurnPhase, ...] = ("closing", "completed", "failed", "cancelled", "superseded")
-
-# Source: GMIPrimeState of AgentOS.
-GMI_STATES: dict[TurnPhase, str] = {
-    "starting": "initializing",
-    "running": "processing",
-    "waiting": "awaiting_tool_result",
-    "closing": "processing",
-    "completed": "ready",
-    "superseded": "ready",
-    "cancelled": "ready",
-    "failed": "errored",
-}
 
 
 @dataclass(slots=True)
@@ -59,6 +50,7 @@ class TurnState:
     conversation_id: str
     inbox: Inbox
     transcript: Transcript
+    budget: Budget
     begun: TurnBegun | None = None
     phase: TurnPhase = "starting"
     progress: Progress = field(default_factory=Progress)
@@ -86,7 +78,8 @@ class TurnState:
         turn_id = given.interaction_id or workflow_id
         conversation_id = given.conversation_id or workflow_id
         key = turn_key(conversation_id, turn_id, workflow_id)
-        return cls(given, turn_id, key, conversation_id, Inbox(owner=given.user_id), Transcript(turn_id))
+        inbox, transcript = Inbox(owner=given.user_id), Transcript(turn_id)
+        return cls(given, turn_id, key, conversation_id, inbox, transcript, Budget.of(given.limits))
 
     @property
     def claimed(self) -> TurnBegun:
@@ -99,9 +92,19 @@ class TurnState:
         """Whether no answer can change the turn any more."""
         return self.phase in OVER
 
+    @property
+    def limits(self) -> TurnLimits:
+        """The limits as they stand, with what the host has raised."""
+        return self.budget.limits
+
+    @property
+    def stops_at(self) -> datetime | None:
+        """When the turn is stopped in the midst of its work. One that asks is not: it asks before its next model call."""
+        return self.limits.deadline if self.limits.on_limit == "stop" else None
+
     def deadline_passed(self, now: datetime) -> bool:
-        """Whether the turn's own deadline has passed."""
-        return self.given.limits.deadline is not None and now >= self.given.limits.deadline
+        """Whether the turn is to be stopped for its own deadline."""
+        return self.stops_at is not None and now >= self.stops_at
 
     def take_sources(self, found: SourcesRetrieved, now: datetime) -> None:
         """The sources of the turn, which every round of it keeps."""
@@ -111,7 +114,7 @@ class TurnState:
     def take_reply(self, reply: ModelReply, now: datetime) -> None:
         """The model replied: what went before is stored, a new round begins."""
         self.progress.model_calls += 1
-        self.progress.usage = rounds.add_usage(self.progress.usage, reply.usage, reply.provider, reply.model)
+        self.progress.usage = add_usage(self.progress.usage, reply.usage, reply.provider, reply.model)
         self.unsaved, self.round, self.results = [], (), {}
         if reply.stored:
             self.rows = reply.row + 1
@@ -121,7 +124,7 @@ class TurnState:
     def take_choice(self, phase: ChoicePhase, reply: ChoiceReply, now: datetime) -> None:
         """The model chose functions: its reply is stored, and no call of it is to be answered."""
         self.progress.model_calls += 1
-        self.progress.usage = rounds.add_usage(self.progress.usage, reply.usage, reply.provider, reply.model)
+        self.progress.usage = add_usage(self.progress.usage, reply.usage, reply.provider, reply.model)
         self.stack.note_usage(phase, reply.usage, reply.provider, reply.model)
         self.rows = max(self.rows, reply.row + 1)
         self._add_text(reply.text, reply.row)
@@ -213,16 +216,33 @@ class TurnState:
 
     def open_pause(self, reply: ModelReply, workflow_id: str, now: datetime) -> Pause:
         """The round's waiting calls become a pause."""
+        calls = [pending_call(planned, f"{self.key}/{reply.row}", now) for planned in self.waiting]
+        own = {planned.call.id for planned in self.round} - {call.id for call in calls}
+        rationale = reply.text.text if reply.text else None
+        return self._open(f"{self.progress.model_calls - 1}", calls, own, rationale, workflow_id, now)
+
+    def open_budget_pause(self, reached: Reached, workflow_id: str, began: datetime, now: datetime) -> Pause:
+        """A limit is reached: the host is asked for more."""
+        call = self.budget.ask(reached, self.progress, self.key, began, now)
+        return self._open(f"budget-{self.budget.asked}", [call], set(), None, workflow_id, now)
+
+    def _open(
+        self,
+        name: str,
+        calls: list[PendingCall],
+        worker_calls: set[str],
+        rationale: str | None,
+        workflow_id: str,
+        now: datetime,
+    ) -> Pause:
         deadline = now + parse_duration(self.given.pause.timeout)
-        calls = [_pending_call(planned, f"{self.key}/{reply.row}", now) for planned in self.waiting]
-        pause = Pause.of(f"{self.turn_id}/{self.progress.model_calls - 1}", calls, deadline)
-        asked = {call.id for call in calls}
-        self.inbox.open(pause, {planned.call.id for planned in self.round} - asked)
+        pause = Pause.of(f"{self.turn_id}/{name}", calls, deadline)
+        self.inbox.open(pause, worker_calls)
         self.phase, self.settle_asked = "waiting", False
         self.request = PendingRequest(
             pause_id=pause.pause_id,
             tool_calls=pause.calls,
-            rationale=reply.text.text if reply.text else None,
+            rationale=rationale,
             requested_at=now,
             deadline=deadline,
             conversation_id=self.conversation_id,
@@ -246,13 +266,18 @@ class TurnState:
         self.note_filled(pause.fill(reason), now)
         for result in pause.results():
             self.set_result(self.planned(result.tool_call_id), result, now)
-        for planned in self.waiting:
+        for planned in self.waiting if not pause.asks_for_budget else ():
             slot = pause.slot(planned.call.id)
             if slot.call.kind != "external" and isinstance(slot.resolution, Reject):
                 # A tool of the worker that a person refused: run or refused, the final output names it.
                 self.note_own_call(planned)
         self.inbox.close()
         self.request, self.phase = None, "running"
+
+    def settle_budget(self, pause: Pause, began: datetime, now: datetime) -> None:
+        """The host was asked for more, and has said what it gives."""
+        [slot] = pause.slots
+        self.transcript.note("STATE_CHANGE", self.budget.take(slot.call, slot.resolution, began, now), now)
 
     def abandon_round(self, reason: FillReason, now: datetime) -> None:
         """The turn ends in the middle of a round: every call still gets a result, and no answer is lost."""
@@ -284,47 +309,6 @@ class TurnState:
         self.inbox.reject_unused(now)
         self.transcript.ended(self.output, now)
 
-    def make_output(self, error: ErrorDetails | None) -> GMIOutput:
-        """The final output as far as the turn has come."""
-        return GMIOutput(
-            is_final=True,
-            response_text=self.text or None,
-            text_ref=self.text_ref,
-            tool_calls=_bounded(list(self.own_calls.values())) or None,
-            usage=self.progress.usage,
-            error=error,
-            rag_sources=self.sources,
-            conversation_id=self.conversation_id,
-            turn_id=self.turn_id,
-            **self.parts.fields(),
-        )
-
-    def current_output(self) -> GMIOutput:
-        """The output now: final after the end, else with the calls that wait for the host."""
-        if self.output is not None:
-            return self.output
-        open_calls = self.inbox.pause.open_calls if self.inbox.pause else []
-        waiting = tuple(ToolCall(id=call.id, name=call.name, arguments=call.arguments) for call in open_calls)
-        return self.make_output(None).model_copy(update={"is_final": False, "tool_calls": waiting or None})
-
-    def status(self) -> TurnStatus:
-        """Phase, counters, what is waited for."""
-        pause = self.inbox.pause
-        return TurnStatus(
-            turn_id=self.turn_id,
-            conversation_id=self.conversation_id,
-            persona_id=self.begun.persona_id if self.begun else None,
-            user_id=self.given.user_id,
-            phase=self.phase,
-            state=GMI_STATES[self.phase],
-            round=self.progress.tool_rounds,
-            model_calls=self.progress.model_calls,
-            waiting_for=tuple(call.id for call in pause.open_calls) if pause else (),
-            error=self.output.error if self.output else None,
-            memory=self.begun.memory.model_dump(by_alias=True, exclude_none=True) if self.begun else None,
-            rejected_answers=self.inbox.rejected_count,
-        )
-
 
 def turn_key(conversation_id: str, turn_id: str, workflow_id: str) -> str:
     """What the store calls a turn: different for different turns, whatever characters their ids have."""
@@ -337,30 +321,6 @@ def _without_slash(name: str) -> str:
     return name.replace("%", "%25").replace("/", "%2F")
 
 
-def _pending_call(planned: PlannedCall, row: str, now: datetime) -> PendingCall:
-    disposition, call = planned.disposition, planned.call
-    assert isinstance(disposition, Wait)
-    external, facts = disposition.external, disposition.facts
-    own = parse_duration(external.timeout) if external and external.timeout else None
-    return PendingCall(
-        id=call.id,
-        name=call.name,
-        arguments=call.arguments,
-        arguments_cut=call.arguments_cut,
-        arguments_ref=row if call.arguments_cut else None,
-        kind=disposition.kind,
-        input_schema=_asked_schema(external, facts, disposition.kind),
-        output_schema=external.output_schema if external else None,
-        deadline=now + own if own else None,
-    )
-
-
-def _asked_schema(external: ExternalTool | None, facts: ToolFacts, kind: CallKind) -> dict[str, Any] | None:
-    if kind == "human":
-        return facts.human_schema
-    return external.input_schema if external else facts.input_schema
-
-
 def _shown(result: ToolCallResult) -> ToolCallResult:
     if encoded_size(result) <= SHOWN_RESULT_BYTES:
         return result
@@ -370,13 +330,3 @@ def _shown(result: ToolCallResult) -> ToolCallResult:
 
 def _preview(value: Any) -> Any:
     return value if encoded_size(value) <= SHOWN_RESULT_BYTES // 4 else {"preview": str(value)[:1_000], "cut": True}
-
-
-def _bounded(calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
-    """The calls, with arguments as long as all together stay small; the newest keep theirs."""
-    room = FINAL_CALLS_BYTES
-    bounded = []
-    for call in reversed(calls):
-        room -= encoded_size(call)
-        bounded.append(call if room >= 0 else call.model_copy(update={"arguments": {}}))
-    return tuple(reversed(bounded))

@@ -101,6 +101,25 @@ async def approvals(harness: Harness) -> Turn:
     return turn
 
 
+async def budget_raised(harness: Harness) -> Turn:
+    """A limit is raised, another is not: the turn ends in words, at its limit."""
+    harness.model.call([("look", {})])
+    harness.model.call([("look", {})])
+    harness.model.say("Enough.")
+    limits = {"maxToolRounds": 2, "maxTokens": 1, "onLimit": "ask"}
+    turn = await harness.turns.start("Go", limits=limits)
+    await harness.pause(turn)
+    await turn.raise_budget(maxTokens=90_000)
+
+    async def asks_for_rounds() -> bool:
+        pending = await turn.pending()
+        return pending is not None and pending.tool_calls[0].arguments["limit"] == "maxToolRounds"
+
+    await until(asks_for_rounds)
+    await turn.settle()
+    return turn
+
+
 async def deadline(harness: Harness) -> Turn:
     """A pause that nobody answers."""
     harness.model.call([("ask", {}), ("quick", {})])
@@ -301,6 +320,7 @@ SCENES: list[Callable[[Harness], Awaitable[Turn]]] = [
     two_pauses,
     filled,
     approvals,
+    budget_raised,
     deadline,
     cancelled,
     superseded,

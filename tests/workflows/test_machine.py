@@ -41,6 +41,7 @@ from workflows.answers import Answer, AnsweredCall, Approve, Edit, Output, Refus
 from workflows.inbox import MAX_EARLY, Early
 from workflows.pause import FILL_MESSAGES, Accepted, FillReason, Pause
 from workflows.rounds import Wait
+from workflows.turn_report import current_output, final_output, status
 from workflows.turn_state import TurnState
 
 TURN = "turn-c1-t1"
@@ -209,10 +210,10 @@ class TurnMachine(RuleBasedStateMachine):
     @invariant()
     def the_host_is_told_exactly_what_is_open(self) -> None:
         pause = self.state.inbox.pause
-        shown = self.state.status().waiting_for
+        shown = status(self.state).waiting_for
         assert shown == (tuple(call.id for call in pause.open_calls) if pause else ())
         if not self.state.is_over:
-            assert self.state.current_output().is_final is False
+            assert current_output(self.state).is_final is False
 
     @invariant()
     def kept_answers_are_bounded_and_never_forgotten(self) -> None:
@@ -363,7 +364,7 @@ class TurnMachine(RuleBasedStateMachine):
             assert error.code == "TOOL_CANCELLED"
         if self.in_round:
             self._close_books()
-        state.output = state.make_output(ErrorDetails(code="TURN_CANCELLED", message="x"))
+        state.output = final_output(state, ErrorDetails(code="TURN_CANCELLED", message="x"))
         assert {call.id for call in state.output.tool_calls or ()} == self.own
         unused = {call_id for call_id, _ in self.kept}
         state.end("cancelled", self.now)

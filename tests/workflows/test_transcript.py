@@ -10,6 +10,7 @@ from activities.conversation import ErrorDetails, GMIOutput, ImagePart, ImageUrl
 from activities.json_values import Undecodable, encoded_size
 from tests.workflows.strategies import NOW, pause_round, reply, requested, turn_state
 from workflows.transcript import KEPT_BYTES, PAGE_BYTES, Chunk, Journal, Page, Transcript, read_cursor
+from workflows.turn_report import final_output
 
 
 def walk(journal: Journal) -> list[Page]:
@@ -126,7 +127,7 @@ def told() -> Transcript:
     pause = pause_round(state, requested("a"))
     state.close_pause(pause, "deadline", NOW)
     state.take_reply(reply(row=3, text="Nothing was booked.", finish_reason="stop"), NOW)
-    state.output = state.make_output(None)
+    state.output = final_output(state, None)
     state.end("completed", NOW)
     return state.transcript
 

@@ -28,7 +28,8 @@ from tests.workflows.strategies import (
 from workflows.contracts import TurnPhase
 from workflows.function_stack import FunctionStack
 from workflows.pause import FILL_MESSAGES, FillReason
-from workflows.turn_state import GMI_STATES, OVER, TurnState, turn_key
+from workflows.turn_report import GMI_STATES, current_output, final_output, status
+from workflows.turn_state import OVER, TurnState, turn_key
 
 ROUND = (
     requested("c1", "lookup", WORKER),
@@ -104,14 +105,14 @@ def test_a_pause_shows_what_the_host_needs() -> None:
     assert (ring.kind, ring.arguments, ring.deadline) == ("external", {"to": "ada"}, NOW + timedelta(seconds=2))
     assert ring.output_schema == {"type": "string"}
     assert (pay.kind, pay.input_schema, pay.output_schema, pay.deadline) == ("approval", {"type": "object"}, None, None)
-    assert (state.phase, state.status().waiting_for) == ("waiting", ("a", "p"))
+    assert (state.phase, status(state).waiting_for) == ("waiting", ("a", "p"))
 
 
 def test_the_output_of_a_pause_names_exactly_the_calls_that_are_open() -> None:
     state = turn_state()
     pause = pause_round(state, *ROUND)
     give(pause, one(toolCallId="c3", output=3))
-    output = state.current_output()
+    output = current_output(state)
     assert output.is_final is False
     assert [call.id for call in output.tool_calls or ()] == ["c4", "c5"]
 
@@ -195,7 +196,7 @@ def test_the_final_calls_are_the_workers_own_run_or_refused_in_their_order() -> 
     give(pause, many({"toolCallId": "c3", "output": 3}, {"toolCallId": "c4", "decision": "approve"}, partial="wait"))
     state.note_own_call(state.planned("c4"), {"amount": 5})
     state.close_pause(pause, "deadline", NOW)
-    final = state.make_output(None)
+    final = final_output(state, None)
     assert [(call.name, call.arguments) for call in final.tool_calls or ()] == [
         ("nothing", {}),
         ("lookup", {}),
@@ -209,7 +210,7 @@ def test_a_turn_whose_calls_were_all_the_hosts_names_none_at_its_end() -> None:
     pause = pause_round(state, requested("a"))
     give(pause, one(toolCallId="a", output=1))
     state.close_pause(pause, "left_out", NOW)
-    assert state.make_output(None).tool_calls is None
+    assert final_output(state, None).tool_calls is None
 
 
 def test_the_results_of_one_round_are_forgotten_with_the_next_reply() -> None:
@@ -230,8 +231,8 @@ def test_the_text_of_all_replies_is_the_text_of_the_turn_and_stays_bounded() -> 
     state = turn_state()
     state.take_reply(reply(row=1, text="One."), NOW)
     state.take_reply(reply(row=2, text="x" * 20_000), NOW)
-    assert state.make_output(None).response_text == "One.\n" + "x" * 8_000
-    assert state.make_output(None).text_ref == f"{state.key}/2"
+    assert final_output(state, None).response_text == "One.\n" + "x" * 8_000
+    assert final_output(state, None).text_ref == f"{state.key}/2"
     for row in range(3, 30):
         state.take_reply(reply(row=row, text="y" * 8_000), NOW)
     assert len(state.text) == 64_000
@@ -243,7 +244,7 @@ def test_many_large_calls_fit_into_the_final_output_and_the_newest_are_whole() -
         calls = (RequestedCall(id=f"c{number}", name="lookup", arguments={"q": "x" * 7_000}, tool=WORKER),)
         begin_round(state, *calls, row=2 * number + 1)
         ran(state, f"c{number}")
-    output = state.make_output(None)
+    output = final_output(state, None)
     assert output.tool_calls is not None
     assert (len(output.tool_calls), output.tool_calls[0].arguments) == (200, {})
     assert output.tool_calls[-1].arguments == {"q": "x" * 7_000}
@@ -276,7 +277,7 @@ def test_after_the_end_early_answers_nobody_asked_for_show_as_refused() -> None:
     state.output = GMIOutput(is_final=True)
     state.end("completed", NOW)
     assert [each.tool_call_id for each in state.inbox.rejected[0].reasons] == ["never"]
-    assert (state.status().rejected_answers, state.status().state) == (1, "ready")
+    assert (status(state).rejected_answers, status(state).state) == (1, "ready")
 
 
 def test_an_answer_after_the_end_of_its_pause_is_told_so() -> None:
