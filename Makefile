@@ -1,6 +1,8 @@
 # Everything runs from a virtual environment of its own: Python, make and a package registry are enough.
 VENV := .venv
 PYTHON := $(VENV)/bin/python
+# Where bytecode may not be kept, every worker process that a test starts compiles all of its modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 INSTALLED := $(VENV)/.installed
 
 .PHONY: demo test check format lock histories clean
