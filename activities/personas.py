@@ -8,6 +8,7 @@ from pydantic import Field
 from activities.documents import MAX_DOCUMENTS, Document
 from activities.persona_character import MemoryImprint, MetaPrompt, MoodAdaptation, TraceLimits, TraitValue
 from activities.persona_memory import PersonaMemory, RagConfig
+from activities.sentiment import SentimentTracking
 from activities.sources import MAX_SOURCES, RagRetrievedChunk
 from activities.wire import Sparse, Wire
 
@@ -55,6 +56,7 @@ class Persona(Wire):
     )
     reasoning_trace_config: TraceLimits | None = None
     documents: tuple[Document, ...] = Field(default=(), max_length=MAX_DOCUMENTS)
+    sentiment_tracking: Sparse[SentimentTracking] = None
 
     @property
     def rag(self) -> RagConfig | None:

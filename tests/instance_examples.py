@@ -11,6 +11,7 @@ from activities import (
     persona_character,
     persona_memory,
     personas,
+    sentiment,
     sources,
     turn_input,
 )
@@ -71,6 +72,16 @@ command_kind = personas.UICommandKind(
     description="Opens a panel.",
     payload_schema={"type": "object", "properties": {"order": {"type": "integer"}}},
 )
+tracking = sentiment.SentimentTracking(
+    enabled=False,
+    method="llm",
+    model_id="m-1",
+    history_window=5,
+    frustration_threshold=-0.5,
+    satisfaction_threshold=0.5,
+    consecutive_turns_for_trigger=3,
+    presets=("gmi_error_recovery",),
+)
 persona = personas.Persona(
     id="p1",
     name="Support",
@@ -94,6 +105,7 @@ persona = personas.Persona(
     ui_commands=(command_kind,),
     reasoning_trace_config=trace_limits,
     documents=(_document,),
+    sentiment_tracking=tracking,
 )
 instance = personas.InstanceTurn(gmi_id="g1", persona=persona, manner="Your mood: focused.", rag_sources=(_source,))
 
@@ -154,6 +166,10 @@ reflection = instance_contracts.Reflection(
     provider="openai",
 )
 
+felt = sentiment.Sentiment(score=-0.8, intensity=0.9, is_confused=True, is_known=False, is_short=True)
+assess = sentiment.AssessMessage(text="This is terrible", model="m-1")
+assessed = sentiment.MessageAssessed(sentiment=felt, error=_error, usage=_used, model="m-1", provider="openai")
+
 config = gmi_contracts.InstanceConfig(
     user_id="ada",
     organization_id="o1",
@@ -197,6 +213,10 @@ open_turn = gmi_contracts.OpenTurn(
 outcome = gmi_contracts.TurnOutcome(turn_id="t1", conversation_id="c1", digest="d1", output=_output)
 last_turn = gmi_contracts.LastTurn(turn_id="t1", conversation_id="c1", key="c1/t1", said="Book it", is_user_turn=False)
 notice = gmi_contracts.TurnNotice(workflow_id="turn-c1-t1", turn_id="t1", number=1, output=_output, pending=_request)
+unassessed = gmi_contracts.UnassessedMessage(turn_id="t1", text="This is terrible")
+record = gmi_contracts.SentimentRecord(
+    turn_id="t1", at=NOW, sentiment=felt, events=("user_frustrated",), excerpt="This is terrible"
+)
 trace_entry = gmi_contracts.TraceEntry(
     timestamp=NOW, type="WARNING", message="A message was refused", details={"name": "shout"}, turn_id="t1"
 )

@@ -36,11 +36,13 @@ PURE = (
     *(
         "gmi_contracts",
         "gmi_refusal",
+        "gmi_message",
         "gmi_queue",
         "gmi_state",
         "gmi_turn_book",
         "gmi_adaptation",
         "gmi_usage",
+        "gmi_sentiment",
         "gmi_start",
         "gmi_display",
     ),

@@ -28,6 +28,7 @@ from activities.reflection import ReflectionActivities
 from activities.registry import ToolRegistry
 from activities.retrieval import DocumentRetriever
 from activities.retrieving import RetrievalActivities, RetrievalSettings
+from activities.sentiment_assessment import SentimentActivities
 from activities.store.chunk_store import ChunkStore
 from activities.store.database import Database, open_database
 from activities.store.histories import HistoryStore
@@ -198,6 +199,8 @@ def _instance_activities(
 ) -> list[Any]:
     histories = InstanceHistories(database)
     patience = Patience(model_timeout=settings.model_timeout, model_attempts=settings.model_attempts)
+    models = _model_settings(settings, secrets)
+    sentiments = SentimentActivities(model_client, models)
     instances = InstanceActivities(histories, personas, registry, keeper, TemporalTurns(client), patience)
     return [
         instances.open_instance,
@@ -207,7 +210,9 @@ def _instance_activities(
         instances.remember_feedback,
         instances.answer_turn,
         instances.look_at_turn,
-        ReflectionActivities(histories, model_client, _model_settings(settings, secrets)).reflect,
+        ReflectionActivities(histories, model_client, models).reflect,
+        sentiments.look_up_sentiment,
+        sentiments.ask_sentiment,
     ]
 
 

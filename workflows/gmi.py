@@ -20,16 +20,13 @@ from temporalio.exceptions import ApplicationError
 with workflow.unsafe.imports_passed_through():
     import workflows.gmi_steps as gmi_steps
     from activities.errors import SYS_NOT_INITIALIZED
-    from activities.instance_contracts import OpenInstance, Reflect
-    from workflows.gmi_adaptation import take_reflection
+    from activities.instance_contracts import OpenInstance
     from workflows.gmi_contracts import InstanceStatus
-    from workflows.gmi_reflection import prompt_of
     from workflows.gmi_refusal import Refused
     from workflows.gmi_turn_book import drop_queue
     from workflows.gmi_turns import InstanceTurns
     from workflows.names import GMI_WORKFLOW
 
-TRACE_TOLD = 20
 QUIET = timedelta(seconds=5)
 
 
@@ -40,7 +37,6 @@ class GMIWorkflow(InstanceTurns):
     @workflow.init
     def __init__(self, *arguments: Any) -> None:
         super().__init__(arguments)
-        self._reflection: asyncio.Task[None] | None = None
 
     @workflow.run
     async def run(self, *arguments: Any) -> InstanceStatus:
@@ -85,8 +81,7 @@ class GMIWorkflow(InstanceTurns):
             return
         if self._asks_about_turn:
             await self._look_at_turn()
-        if self._may_reflect:
-            self._reflection = asyncio.create_task(self._reflect(self._state.reflections.pop(0)))
+        self._think()
         if self._supersedes:
             await self._supersede()
         elif self._may_begin:
@@ -98,46 +93,16 @@ class GMIWorkflow(InstanceTurns):
             self._state.shutting_down
             or self._may_begin
             or self._supersedes
-            or self._may_reflect
+            or self._may_think
             or self._asks_about_turn
             or self._may_continue_as_new
         )
 
     @property
-    def _may_reflect(self) -> bool:
-        return self._reflection is None and bool(self._state.reflections)
-
-    @property
     def _may_continue_as_new(self) -> bool:
         """Nobody waits for an answer of this run, and nothing is half done. An open turn does not matter."""
-        is_idle = self._reflection is None and self._is_quiet and not self._may_begin
+        is_idle = not self._is_thinking and self._is_quiet and not self._may_begin
         return self._is_due and is_idle and workflow.all_handlers_finished()
-
-    async def _reflect(self, prompt_id: str) -> None:
-        """Ask the model about the instance, and grant what it wishes for within bounds. Never fails anything."""
-        state = self._state
-        prompt = prompt_of(state.own_persona, prompt_id)
-        if prompt is None:
-            self._reflection = None
-            return
-        state.is_reflecting = True
-        state.note("SELF_REFLECTION_START", prompt_id, workflow.now())
-        trace = [entry.model_dump(mode="json", by_alias=True, exclude_none=True) for entry in state.trace[-TRACE_TOLD:]]
-        request = Reflect(
-            gmi_id=state.gmi_id,
-            scope=state.scope,
-            conversation_id=state.conversation_id,
-            prompt=prompt,
-            persona=state.own_persona,
-            mood=state.mood,
-            traits=state.traits,
-            working_memory=state.working_memory,
-            trace=tuple(trace),
-        )
-        reflection = await gmi_steps.reflect(request, state.patience)
-        take_reflection(state, prompt_id, reflection, workflow.now())
-        state.note("SELF_REFLECTION_COMPLETE", prompt_id, workflow.now())
-        state.is_reflecting, self._reflection = False, None
 
     async def _close(self) -> None:
         """Shut down within the time the config gives: the open turn is cancelled, those who wait are told."""
@@ -157,8 +122,7 @@ class GMIWorkflow(InstanceTurns):
                 state.note(
                     "WARNING", "The open turn did not end in time; it goes on without its instance", workflow.now()
                 )
-        if self._reflection is not None:
-            self._reflection.cancel()
+        self._stop_thinking()
         with suppress(TimeoutError):
             await workflow.wait_condition(lambda: self._is_quiet, timeout=QUIET)
         state.is_shut_down = True

@@ -10,9 +10,11 @@ import workflows.gmi_character as character
 from activities.instance_contracts import Reflection
 from workflows.gmi_contracts import Feedback
 from workflows.gmi_reflection import add_pending, due_prompts
-from workflows.gmi_state import MOOD, TASK_CONTEXT, USER_CONTEXT, InstanceState, keep_newest
+from workflows.gmi_state import MOOD, SENTIMENT_HISTORY, TASK_CONTEXT, USER_CONTEXT, InstanceState, keep_newest
 from workflows.usage import add_usage
 
+# What the instance writes of itself, and no model may.
+OWN_KEYS = (MOOD, SENTIMENT_HISTORY)
 KEPT_FEEDBACK, FEEDBACK_BYTES = 100, 64_000
 
 
@@ -61,7 +63,9 @@ def take_reflection(state: InstanceState, prompt_id: str, reflection: Reflection
         changed["skillLevel"] = skill
     if complexity is not None and _remember_in(state, TASK_CONTEXT, "complexity", complexity):
         changed["complexity"] = complexity
-    kept = [key for key, value in reflection.working_memory.items() if key != MOOD and state.remember(key, value)]
+    kept = [
+        key for key, value in reflection.working_memory.items() if key not in OWN_KEYS and state.remember(key, value)
+    ]
     if kept:
         changed["imprints"] = kept
     state.note("STATE_CHANGE", f"{prompt_id}: {reflection.rationale or 'no reason given'}", now, changed or None)

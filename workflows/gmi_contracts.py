@@ -7,6 +7,7 @@ from pydantic import Field
 
 from activities.conversation import CostAggregator, ErrorDetails, GMIOutput
 from activities.personas import Persona
+from activities.sentiment import Sentiment
 from activities.turn_input import ExternalTool, PauseOptions, TurnLimits, TurnOptions
 from activities.wire import StrictWire, Wire
 from workflows.contracts import PendingRequest
@@ -111,6 +112,23 @@ class TurnNotice(Wire):
     number: int = Field(ge=1)
     output: GMIOutput
     pending: PendingRequest | None = None
+
+
+class UnassessedMessage(Wire):
+    """The beginning of a user's message, of which nobody has said yet how they feel."""
+
+    turn_id: str
+    text: str
+
+
+class SentimentRecord(Wire):
+    """How a user felt at one message, and the events it raised. `excerpt` goes when the history loses the message."""
+
+    turn_id: str
+    at: datetime
+    sentiment: Sentiment
+    events: tuple[str, ...] = ()
+    excerpt: str | None = None
 
 
 class TraceEntry(Wire):

@@ -43,8 +43,8 @@ with workflow.unsafe.imports_passed_through():
         read_event,
     )
     from workflows.gmi_messages import InstanceMessages
-    from workflows.gmi_reflection import SELF_ADJUSTMENT, add_pending, prompt_of
     from workflows.gmi_refusal import Refused, only, read_object, read_text
+    from workflows.gmi_sentiment import forget_excerpts
     from workflows.gmi_start import already_started, read_start, same_start
 
 MAX_QUERY_CHARS, MAX_LIMIT = 2_000, 20
@@ -81,8 +81,6 @@ class InstanceMembers(InstanceMessages):
             ("get_overall_health", self._get_overall_health),
         ):
             self._member(name, self._nothing(name), ask)
-        name = "_trigger_and_process_self_reflection"
-        self._member(name, self._read_reflection, self._trigger_and_process_self_reflection)
 
     def _reading(self, read: Any, name: str) -> Any:
         return lambda arguments: read(arguments, name)
@@ -129,6 +127,7 @@ class InstanceMembers(InstanceMessages):
             replaced = await steps.in_store(InstanceActivities.replace_instance_history, request)
         if forgets:
             book.forget_turns(state, history.inputs)
+            forget_excerpts(state, state.held, workflow.now())
         elif not history.append:
             state.last_turn = None
         verb = "grew by" if history.append else "is now"
@@ -237,25 +236,6 @@ class InstanceMembers(InstanceMessages):
             turns=state.turns,
             dependencies={"ConversationStore": store},
         )
-
-    def _read_reflection(self, arguments: Sequence[Any]) -> str:
-        what = "_trigger_and_process_self_reflection"
-        given = only(read_object(arguments, what), what, "metaPromptId")
-        return read_text(given, "metaPromptId", what) if "metaPromptId" in given else SELF_ADJUSTMENT
-
-    async def _trigger_and_process_self_reflection(self, prompt_id: str) -> dict[str, Any]:
-        """Reflect now, and wait until it is done. Without such a meta prompt, or while one is at work, it is skipped."""
-        state = self._state
-        if prompt_of(self._persona, prompt_id) is None or state.is_reflecting:
-            why = "another one is at work" if state.is_reflecting else f"the persona has no meta prompt {prompt_id!r}"
-            state.note("SELF_REFLECTION_SKIPPED", why, workflow.now())
-            return {"skipped": why}
-        state.note("SELF_REFLECTION_TRIGGERED", prompt_id, workflow.now())
-        add_pending(state.reflections, [prompt_id])
-        await workflow.wait_condition(
-            lambda: (prompt_id not in state.reflections and not state.is_reflecting) or state.is_shut_down
-        )
-        return {"mood": state.mood, "traits": state.traits}
 
 
 def _read_search(arguments: Sequence[Any]) -> tuple[str | None, int]:

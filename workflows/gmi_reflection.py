@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 from activities.persona_character import MetaPrompt
 from activities.personas import Persona
+from activities.sentiment_presets import meta_prompts_of
 
 SELF_ADJUSTMENT = "gmi_self_trait_adjustment"
 MAX_PENDING = 16
@@ -16,7 +17,7 @@ def due_prompts(persona: Persona, counters: dict[str, int], events: Collection[s
     Continuations and notes of the system do not count.
     """
     due = []
-    for prompt in persona.meta_prompts:
+    for prompt in meta_prompts_of(persona):
         trigger = prompt.trigger
         if trigger.type == "turn_interval" and user_turn:
             count = counters.get(prompt.id, 0)
@@ -37,5 +38,5 @@ def add_pending(pending: list[str], due: Collection[str]) -> None:
 
 
 def prompt_of(persona: Persona, prompt_id: str) -> MetaPrompt | None:
-    """The persona's meta prompt of that id."""
-    return next((prompt for prompt in persona.meta_prompts if prompt.id == prompt_id), None)
+    """The meta prompt of that id, a built-in one included."""
+    return next((prompt for prompt in meta_prompts_of(persona) if prompt.id == prompt_id), None)

@@ -33,6 +33,7 @@ from workflows.gmi_contracts import (
     StartInstance,
     TraceEntry,
     TurnOutcome,
+    UnassessedMessage,
 )
 from workflows.gmi_lifecycle import LifecycleActionResponse
 from workflows.gmi_start import same_start
@@ -41,6 +42,7 @@ KEPT_EVENTS, EVENT_BYTES = 100, 32_000
 KEPT_REJECTED = 32
 MEMORY_KEYS, MEMORY_BYTES = 256, 128_000
 CARRIED_BYTES = 1_400_000
+SENTIMENT_HISTORY = "gmi_sentiment_history"
 MOOD, USER_CONTEXT, TASK_CONTEXT = "currentGmiMood", "currentUserContext", "currentTaskContext"
 
 
@@ -81,6 +83,7 @@ class InstanceState(Wire):
     counters: dict[str, int] = Field(default_factory=dict)
     events: list[str] = Field(default_factory=list)
     reflections: list[str] = Field(default_factory=list)
+    unassessed: list[UnassessedMessage] = Field(default_factory=list)
     is_reflecting: bool = False
     shutting_down: bool = False
     is_shut_down: bool = False

@@ -25,6 +25,8 @@ with workflow.unsafe.imports_passed_through():
     )
     from activities.instances import InstanceActivities
     from activities.reflection import ReflectionActivities
+    from activities.sentiment import AssessMessage, MessageAssessed
+    from activities.sentiment_assessment import SentimentActivities
     from activities.wire import Wire
     from workflows.failures import failure_of
     from workflows.gmi_refusal import Refused
@@ -35,7 +37,7 @@ R = TypeVar("R", bound=Wire)
 
 STORE_PATIENCE = timedelta(seconds=30)
 ANSWER_PATIENCE = timedelta(seconds=60)
-REFLECTION_ATTEMPTS = 3
+THOUGHT_ATTEMPTS = 3
 
 _RETRY = RetryPolicy(
     initial_interval=timedelta(milliseconds=100),
@@ -93,27 +95,49 @@ async def answer_turn(request: AnswerTurn) -> TurnAnswered:
 
 
 async def reflect(request: Reflect, patience: Patience) -> Reflection:
-    """One question to the model about the instance. Few tries; its failure is told in the reflection."""
+    """One question to the model about the instance. Its failure is told in the reflection."""
+    asked = await _asked(ReflectionActivities.reflect, request, patience, f"reflection {request.prompt.id}")
+    return asked if isinstance(asked, Reflection) else Reflection(error=asked)
+
+
+async def ask_sentiment(request: AssessMessage, patience: Patience) -> MessageAssessed:
+    """One question to the model about a message. Its failure is told in what comes back."""
+    asked = await _asked(SentimentActivities.ask_sentiment, request, patience, "how the user feels")
+    return asked if isinstance(asked, MessageAssessed) else MessageAssessed(error=asked)
+
+
+async def look_up(request: AssessMessage) -> MessageAssessed:
+    """How the user feels, by the lexicon."""
+    try:
+        return await in_store(SentimentActivities.look_up_sentiment, request)
+    except Refused as fault:
+        return MessageAssessed(error=ErrorDetails(code=fault.code, message=str(fault)))
+
+
+async def _asked(
+    method: Callable[[Any, T], Awaitable[R]], request: T, patience: Patience, summary: str
+) -> R | ErrorDetails:
+    """What a model says, after few tries, or why it does not."""
     attempt = timedelta(seconds=patience.model_timeout)
     try:
         return await workflow.execute_activity_method(
-            ReflectionActivities.reflect,
+            method,
             measured(request),
             start_to_close_timeout=attempt + timedelta(seconds=30),
-            schedule_to_close_timeout=attempt * REFLECTION_ATTEMPTS + timedelta(minutes=5),
+            schedule_to_close_timeout=attempt * THOUGHT_ATTEMPTS + timedelta(minutes=5),
             heartbeat_timeout=HEARTBEAT,
             retry_policy=RetryPolicy(
                 initial_interval=timedelta(seconds=1),
                 maximum_interval=timedelta(seconds=30),
-                maximum_attempts=REFLECTION_ATTEMPTS,
+                maximum_attempts=THOUGHT_ATTEMPTS,
                 non_retryable_error_types=list(PAYLOAD_ERROR_TYPES),
             ),
-            summary=f"reflection {request.prompt.id}"[:200],
+            summary=summary[:200],
         )
     except FailureError as fault:
         if is_cancelled_exception(fault):
             raise
-        return Reflection(error=failure_of(fault))
+        return failure_of(fault)
 
 
 def refusal_of(error: ErrorDetails) -> Refused:

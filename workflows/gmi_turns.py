@@ -23,9 +23,10 @@ with workflow.unsafe.imports_passed_through():
     from activities.instance_contracts import AnswerTurn
     from workflows.answers import Refusal, read_answer
     from workflows.gmi_contracts import InstanceStatus, OpenTurn, QueuedTurn, TurnOutcome
-    from workflows.gmi_members import InstanceMembers
-    from workflows.gmi_queue import Message
+    from workflows.gmi_message import Message, check_key_names, read_control, read_message, read_pass_on
     from workflows.gmi_refusal import Refused, only, read_object
+    from workflows.gmi_sentiment import watch
+    from workflows.gmi_thoughts import InstanceThoughts
     from workflows.names import TURN_WORKFLOW
 
 # How long a turn may be silent before the server is asked about it: one that was terminated tells nobody.
@@ -36,7 +37,7 @@ SUMMARY_CHARS = 100
 PassedOn = tuple[dict[str, Any], float, str | None]
 
 
-class InstanceTurns(InstanceMembers):
+class InstanceTurns(InstanceThoughts):
     """Turns over the state of one instance."""
 
     def __init__(self, arguments: Sequence[Any]) -> None:
@@ -65,7 +66,7 @@ class InstanceTurns(InstanceMembers):
 
     def _read_message(self, arguments: Sequence[Any]) -> Message:
         update = workflow.current_update_info()
-        message = queueing.read_message(arguments, self._state, update.id if update is not None else "")
+        message = read_message(arguments, self._state, update.id if update is not None else "")
         if not queueing.repeats(self._state, message):
             queueing.check_place(self._state, message)
         return message
@@ -77,16 +78,18 @@ class InstanceTurns(InstanceMembers):
             # A paused turn that was terminated tells nobody, and the message would wait for it.
             self._asks_about_turn |= state.open is not None and state.open.is_paused
             queueing.enqueue(state, message.turn)
+            if message.feedback is not None:
+                await self._record_user_feedback(message.feedback.model_copy(update={"at": workflow.now()}))
         return await self._next_stop(message.turn, 0, message.wait)
 
     def _reading_answer(self, name: str, form: Any) -> Callable[[Sequence[Any]], PassedOn]:
         def read(arguments: Sequence[Any]) -> PassedOn:
-            body, wait, turn_id = queueing.read_pass_on(arguments, name)
+            body, wait, turn_id = read_pass_on(arguments, name)
             answer = read_answer([body], form)
             if isinstance(answer, Refusal):
                 raise Refused(f"{name}: {answer.text}")
             # Looked at before anything of it stands in a history.
-            queueing.check_key_names(name, body, answer.options.user_api_keys if answer.options else ())
+            check_key_names(name, body, answer.options.user_api_keys if answer.options else ())
             self._open_turn(name, turn_id)
             return body, wait, turn_id
 
@@ -111,7 +114,7 @@ class InstanceTurns(InstanceMembers):
 
     def _reading_control(self, name: str) -> Callable[[Sequence[Any]], tuple[float, OpenTurn]]:
         def read(arguments: Sequence[Any]) -> tuple[float, OpenTurn]:
-            wait, turn_id = queueing.read_control(arguments, name)
+            wait, turn_id = read_control(arguments, name)
             return wait, self._open_turn(name, turn_id)
 
         return read
@@ -212,6 +215,7 @@ class InstanceTurns(InstanceMembers):
             self._refuse_known(queued)
         else:
             self._let_go(queued.workflow_id, child)
+            watch(state, queued)
 
     def _let_go(self, workflow_id: str, child: ChildWorkflowHandle[Any, Any]) -> None:
         """How the turn ends is told by its signal. One that ended without a word was terminated: the server is asked."""

@@ -22,6 +22,7 @@ from temporalio.client import WorkflowFailureError
 from activities.persona_character import MetaPrompt
 from activities.persona_memory import PersonaMemory, RagConfig
 from activities.personas import Persona
+from activities.sentiment import SentimentTracking
 from tests.memory_minds import working
 from tests.support import Harness, external, until
 from tests.workflows.shop import Shop, said
@@ -315,6 +316,29 @@ async def instance_continued(harness: Harness) -> Turn:
     return Turn(harness.client, handle)
 
 
+async def instance_watched(harness: Harness) -> Turn:
+    """An instance that watches how its user feels: by a model, feedback beside a message, and the meta prompt of an event."""
+    gmi = GMI(harness.client, harness.task_queue, task_queue=harness.task_queue)
+    tracking = SentimentTracking(method="llm", presets=("gmi_frustration_recovery",))
+    await gmi.initialize(Persona(id="p", sentiment_tracking=tracking))
+
+    def reply(request: dict[str, Any]) -> str:
+        told = json.dumps(request["messages"])
+        if "Say how the user feels" in told:
+            return '{"score": -0.9, "intensity": 1, "confused": true}'
+        return '{"updatedGmiMood": "focused"}' if "seems frustrated" in told else "ok"
+
+    async def has_changed() -> bool:
+        return (await gmi.get_status()).mood == "focused"
+
+    harness.model.handler = reply
+    await gmi.process_turn({"content": "No!", "metadata": {"userFeedback": {"score": 1, "text": "Too long."}}})
+    await gmi.process_turn("Das ist furchtbar")
+    await until(has_changed)
+    await gmi.shutdown()
+    return Turn(harness.client, harness.client.get_workflow_handle(gmi_workflow_id(gmi.gmi_id)))
+
+
 SCENES: list[Callable[[Harness], Awaitable[Turn]]] = [
     completed,
     two_pauses,
@@ -334,6 +358,7 @@ SCENES: list[Callable[[Harness], Awaitable[Turn]]] = [
     guarded,
     instance,
     instance_continued,
+    instance_watched,
 ]
 
 

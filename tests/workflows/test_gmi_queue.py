@@ -12,7 +12,8 @@ from activities.instance_contracts import InstanceOpened
 from activities.json_values import Undecodable
 from activities.personas import Persona
 from workflows.gmi_contracts import InstanceConfig, OpenTurn, QueuedTurn, StartInstance
-from workflows.gmi_queue import MAX_QUEUED, Message, check_place, enqueue, key_of, read_message, repeats, turn_id_of
+from workflows.gmi_message import Message, read_message, turn_id_of
+from workflows.gmi_queue import MAX_QUEUED, check_place, enqueue, key_of, repeats
 from workflows.gmi_refusal import Refused
 from workflows.gmi_state import InstanceState
 from workflows.gmi_turn_book import keep_outcome

@@ -342,6 +342,19 @@ async def test_a_persona_thinks_about_itself_after_every_so_many_turns_and_at_fe
     await mood("empathetic")
 
 
+async def test_a_message_may_bring_feedback_and_name_its_own_persona(harness: Harness) -> None:
+    gmi = await ready(harness)
+    answer_last(harness)
+    about = {"userFeedback": {"rating": "negative", "text": "Too long."}, "explicitPersonaSwitchId": "default"}
+    message = {"content": "Shorter", "interactionId": "t1", "metadata": about}
+
+    assert (await gmi.process_turn(message)).response_text == "You said Shorter"
+    await gmi.process_turn(message)
+
+    told = [entry for entry in (await gmi.get_reasoning_trace())["entries"] if "feedback" in entry["message"]]
+    assert [entry["details"]["text"] for entry in told] == ["Too long."]
+
+
 async def test_people_see_the_pause_and_the_command_that_answers_it(harness: Harness) -> None:
     gmi = await ready(harness)
     harness.model.call([("ask", {})])
