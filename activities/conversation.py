@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from activities.output_parts import AudioOutputConfig, ImageOutputConfig, UICommand
+from activities.output_parts import AudioOutputConfig, ImageOutputConfig, OutputParts, UICommand
 from activities.sources import RagRetrievedChunk
 from activities.wire import Sparse, Wire
 
@@ -31,7 +31,8 @@ class ToolCall(Wire):
 class ToolCallResult(Wire):
     """The one result of one call: an `output` (any JSON, null included), or an error that says so.
 
-    Source: ToolCallResult of AgentOS. A failed result has `is_error` and `error_details`.
+    Source: ToolCallResult of AgentOS. A failed result has `is_error` and `error_details`. `parts` are for the user: the model
+    reads none of them.
     """
 
     tool_call_id: str
@@ -39,6 +40,7 @@ class ToolCallResult(Wire):
     output: Any = None
     is_error: bool = False
     error_details: Any = None
+    parts: Sparse[OutputParts] = None
 
 
 class TextPart(Wire):

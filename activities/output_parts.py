@@ -1,6 +1,6 @@
 """What an output has besides words: commands for the user interface, sound, pictures. Names are those of AgentOS."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -42,3 +42,11 @@ class ImageOutputConfig(Wire):
     base64_data: Sparse[str] = None
     format: Sparse[str] = None
     metadata: Sparse[dict[str, Any]] = None
+
+
+class OutputParts(Wire):
+    """What one reply of the model, or one result of a tool, adds to the output of its turn."""
+
+    ui_commands: Annotated[tuple[UICommand, ...], Field(exclude_if=lambda commands: not commands)] = ()
+    audio_output: Sparse[AudioOutputConfig] = None
+    image_output: Sparse[ImageOutputConfig] = None

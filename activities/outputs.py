@@ -17,6 +17,7 @@ from pydantic_core import to_json
 from activities.contracts import PREVIEW_CHARS
 from activities.conversation import ErrorDetails, ToolCallResult
 from activities.json_values import MAX_DEPTH, clean_json, clean_text
+from activities.tool_replies import AudioOutput, ImageOutput, Reply
 
 MAX_OUTPUT_CHARS = 256_000
 MAX_ERROR_CHARS = 2_000
@@ -114,6 +115,8 @@ class _Walk:
                 return self._copy_items(value, depth)
             case BaseException():
                 return error_text(value)
+            case AudioOutput() | ImageOutput() | Reply():
+                raise TypeError(f"{type(value).__name__} stands inside another value; return it by itself")
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             return self.copy({field.name: getattr(value, field.name) for field in dataclasses.fields(value)}, depth)
         return _leaf(value)

@@ -50,6 +50,7 @@ class Persona(Wire):
     meta_prompts: tuple[MetaPrompt, ...] = Field(default=(), max_length=32)
     memory_config: PersonaMemory | None = None
     allowed_input_modalities: tuple[Modality, ...] | None = None
+    allowed_output_modalities: Sparse[tuple[Modality, ...]] = None
     hard_limits: tuple[str, ...] = Field(default=(), max_length=50)
     ui_commands: Annotated[tuple[UICommandKind, ...], Field(exclude_if=lambda kinds: not kinds)] = Field(
         default=(), max_length=32
@@ -62,6 +63,10 @@ class Persona(Wire):
     def rag(self) -> RagConfig | None:
         """How the persona retrieves, where it says so."""
         return self.memory_config.rag_config if self.memory_config else None
+
+    def may_answer_with(self, modality: Modality) -> bool:
+        """Whether the user may get this from it."""
+        return self.allowed_output_modalities is None or modality in self.allowed_output_modalities
 
 
 class InstanceTurn(Wire):

@@ -20,6 +20,7 @@ from typing import Any, Never
 
 from activities.daemon_threads import DaemonThreads
 from activities.outputs import MAX_OUTPUT_CHARS, json_text, tool_output
+from activities.presenting import Origin, present
 from activities.side_loop import SideLoop
 from activities.tool import BoundCall, Tool, ToolContext
 
@@ -72,12 +73,17 @@ class _Run:
 
     call: BoundCall
     context: ToolContext
+    tool: str
     limit: int
     started: threading.Event = field(default_factory=threading.Event)
 
     def make(self) -> Any:
         self.started.set()
         return self.call(self.context)
+
+    @property
+    def origin(self) -> Origin:
+        return Origin(self.context.turn_id, self.context.call_id, self.tool)
 
 
 class ToolExecutor:
@@ -90,14 +96,14 @@ class ToolExecutor:
         self._loop = SideLoop("tool")
 
     async def run(self, tool: Tool, call: BoundCall, context: ToolContext) -> Any:
-        """The tool's clean output.
+        """The tool's clean output; `Presented` where it has parts for the user.
 
         Raises:
             ToolRaisedError: the tool raised, or its value cannot be written as JSON.
             ToolTimedOutError: `tool.timeout` passed.
             asyncio.CancelledError: the caller was cancelled; an async tool is cancelled with it.
         """
-        run = _Run(call, context, self._max_output_chars)
+        run = _Run(call, context, tool.name, self._max_output_chars)
         try:
             async with asyncio.timeout(tool.timeout):
                 return await self._output(tool, run)
@@ -119,7 +125,9 @@ class ToolExecutor:
             make = _always(value)
         loop = await self._loop.responsive()
         made = await _result(asyncio.run_coroutine_threadsafe(_run_async(make, run.limit), loop))
-        return await _result(self._cleaners.submit(_contained, tool_output, made.value, run.limit, made.is_whole))
+        return await _result(
+            self._cleaners.submit(_contained, present, made.value, run.origin, run.limit, made.is_whole)
+        )
 
 
 async def _result(future: Future[Any]) -> Any:
@@ -142,7 +150,7 @@ def _run_sync(run: _Run) -> Any:
     value = _contained(run.make)
     if isinstance(value, _Raised) or inspect.isawaitable(value) or inspect.isasyncgen(value):
         return value
-    output = _contained(tool_output, value, run.limit)
+    output = _contained(present, value, run.origin, run.limit)
     return output if isinstance(output, _Raised) else _Output(output)
 
 

@@ -1,11 +1,16 @@
 """What a run of a tool means to the turn: whether it failed, whether better arguments could heal it, what must not be told."""
 
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from activities.conversation import ToolCallResult
 from activities.credentials import REDACTED, redacted
-from activities.errors import TOOL_ARGUMENTS_INVALID, TOOL_ERROR
+from activities.errors import TOOL_ARGUMENTS_INVALID, TOOL_CALL_REJECTED, TOOL_ERROR
+from activities.media import MediaItem
+from activities.outputs import failed_result
+from activities.personas import Modality, Persona
+from activities.presenting import Presented
 from activities.tool import Tool
 
 # What a server says of arguments it cannot use.
@@ -13,6 +18,14 @@ CORRECTABLE_STATUSES = frozenset({400, 404, 422})
 MIN_VALUE_CHARS = 3
 
 T = TypeVar("T", str, ToolCallResult)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The result of a run, and the bytes that its parts have the addresses of."""
+
+    result: ToolCallResult
+    media: tuple[MediaItem, ...] = ()
 
 
 def answered(call_id: str, tool: Tool, output: Any) -> ToolCallResult:
@@ -23,6 +36,18 @@ def answered(call_id: str, tool: Tool, output: Any) -> ToolCallResult:
         return result
     error = {"code": TOOL_ERROR, "message": f"HTTP status {status}", "details": {"status": status}}
     return result.model_copy(update={"is_error": True, "error_details": error})
+
+
+def presented(call_id: str, tool: Tool, shown: Presented, persona: Persona | None) -> Outcome:
+    """The outcome of a run that gave parts for the user; an error where the persona may not answer in this way."""
+    refused = [] if persona is None else [kind for kind in _kinds(shown) if not persona.may_answer_with(kind)]
+    if refused:
+        message = (
+            f"The tool ran, but this persona may not answer with {' or '.join(refused)}; the user gets nothing of it."
+        )
+        return Outcome(failed_result(call_id, tool.name, TOOL_CALL_REJECTED, message))
+    result = ToolCallResult(tool_call_id=call_id, tool_name=tool.name, output=shown.output, parts=shown.parts)
+    return Outcome(result, shown.media)
 
 
 def is_correctable(result: ToolCallResult) -> bool:
@@ -53,6 +78,13 @@ def without_human_part(told: T, human: Any) -> T:
         for name, value in (("output", told.output), ("error_details", told.error_details))
     }
     return told.model_copy(update=clean)
+
+
+def _kinds(shown: Presented) -> Iterator[Modality]:
+    if shown.parts.audio_output is not None:
+        yield "audio"
+    if shown.parts.image_output is not None:
+        yield "image"
 
 
 def _http_status(output: Any) -> int | None:

@@ -9,7 +9,10 @@ import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
+from typing import Any
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
@@ -21,15 +24,17 @@ from activities.function_schema import ArgumentsInvalidError
 from activities.heartbeat import heartbeats
 from activities.openapi.separation import merge_parts
 from activities.outputs import MAX_ERROR_CHARS, error_text, failed_result, preview
+from activities.personas import Persona, Personas
+from activities.presenting import Presented
 from activities.registry import ToolRegistry, invalid_arguments
-from activities.store.errors import StoreError, TurnClosed
+from activities.store.errors import MediaFull, StoreError, TurnClosed
 from activities.store.records import StoredTurn, ToolAttempt, ToolRunRecord
 from activities.store.turn_store import TurnStore
 from activities.store_failures import store_failures
 from activities.tool import BoundCall, Tool, ToolContext
 from activities.tool_attempts import Stopwatch
 from activities.tool_executor import ToolExecutor, ToolRaisedError, ToolTimedOutError
-from activities.tool_results import answered, is_correctable, without_human_part
+from activities.tool_results import Outcome, answered, is_correctable, presented, without_human_part
 from activities.transient import TransientError
 
 LONGEST_RETRY_DELAY = 300.0
@@ -38,10 +43,17 @@ LONGEST_RETRY_DELAY = 300.0
 class ToolActivities:
     """Running tools of the worker."""
 
-    def __init__(self, store: TurnStore, registry: ToolRegistry, executor: ToolExecutor | None = None) -> None:
+    def __init__(
+        self,
+        store: TurnStore,
+        registry: ToolRegistry,
+        executor: ToolExecutor | None = None,
+        personas: Personas | None = None,
+    ) -> None:
         self._store = store
         self._registry = registry
         self._executor = executor or ToolExecutor()
+        self._personas = personas
 
     @activity.defn
     async def run_tool(self, run: ToolRun) -> ToolRan:
@@ -55,42 +67,53 @@ class ToolActivities:
             turn = await self._turn(run.turn_id)
             arguments = run.arguments if run.arguments is not None else await self._stored_arguments(run)
             record = await self._start(run, arguments)
-            result, attempt = record.result, None
-            if result is None:
-                context = _context(run, turn, record.key)
-                watch = Stopwatch.started(context.attempt)
-                result = await self._result(run, arguments, context, watch, may_have_run=not record.first)
-                attempt = watch.ended(result)
-            # A finished run is finished again: a reset may have taken its row away.
-            return _ran(run, await self._finish(record.key, result, run.row, attempt))
+            if record.result is not None:
+                # A finished run is finished again: a reset may have taken its row away.
+                return _ran(run, await self._finish(run, record.key, Outcome(record.result), None))
+            context = _context(run, turn, record.key)
+            watch = Stopwatch.started(context.attempt)
+            outcome = await self._outcome(run, turn, arguments, context, watch, may_have_run=not record.first)
+            return _ran(run, await self._finish(run, record.key, outcome, watch.ended(outcome.result)))
 
-    async def _result(
-        self, run: ToolRun, arguments: Arguments, context: ToolContext, watch: Stopwatch, *, may_have_run: bool
-    ) -> ToolCallResult:
+    async def _outcome(
+        self,
+        run: ToolRun,
+        turn: StoredTurn,
+        arguments: Arguments,
+        context: ToolContext,
+        watch: Stopwatch,
+        *,
+        may_have_run: bool,
+    ) -> Outcome:
         tool = self._registry.get(run.name)
         # Asked first: the code that the cut-off attempt ran may have been another than this.
         if may_have_run and (tool is None or not tool.repeatable):
-            return _failed(run, errors.TOOL_OUTCOME_UNKNOWN, _unknown_outcome(run.name))
+            return Outcome(_failed(run, errors.TOOL_OUTCOME_UNKNOWN, _unknown_outcome(run.name)))
         if tool is None:
-            return _failed(run, errors.TOOL_NOT_FOUND, f"This worker has no tool {run.name}.")
+            return Outcome(_failed(run, errors.TOOL_NOT_FOUND, f"This worker has no tool {run.name}."))
         try:
             call = tool.bind(merge_parts(arguments, run.human))
         except ArgumentsInvalidError as fault:
             failed = _failed(run, errors.TOOL_ARGUMENTS_INVALID, invalid_arguments(tool.name, str(fault)).message)
-            return without_human_part(failed, run.human)
-        return without_human_part(await self._run(run, tool, call, context, watch), run.human)
+            return Outcome(without_human_part(failed, run.human))
+        output = await self._run(run, tool, call, context, watch)
+        if isinstance(output, Presented):
+            outcome = presented(run.call_id, tool, output, self._persona(turn))
+            return replace(outcome, result=without_human_part(outcome.result, run.human))
+        result = output if isinstance(output, ToolCallResult) else answered(run.call_id, tool, output)
+        return Outcome(without_human_part(result, run.human))
 
-    async def _run(
-        self, run: ToolRun, tool: Tool, call: BoundCall, context: ToolContext, watch: Stopwatch
-    ) -> ToolCallResult:
+    def _persona(self, turn: StoredTurn) -> Persona | None:
+        return None if self._personas is None else self._personas.of_turn(turn.persona_id, turn.input.instance)
+
+    async def _run(self, run: ToolRun, tool: Tool, call: BoundCall, context: ToolContext, watch: Stopwatch) -> Any:
+        """What the tool gave, or the result of its failure."""
         try:
-            output = await self._executor.run(tool, call, context)
+            return await self._executor.run(tool, call, context)
         except ToolRaisedError as raised:
             fault, code, message = raised.error, errors.TOOL_ERROR, error_text(raised.error)
         except ToolTimedOutError as late:
             fault, code, message = None, errors.TOOL_TIMED_OUT, _overrun(tool, late.started)
-        else:
-            return answered(run.call_id, tool, output)
         if context.attempt <= tool.retries:
             # Temporal repeats it, so that each attempt is seen where people look. The cause is left out: its stack
             # trace would stand in the history.
@@ -98,7 +121,7 @@ class ToolActivities:
             await self._note(context.idempotency_key, watch.failed(code, shown, fault))
             raise ApplicationError(shown, type=code, next_retry_delay=_asked_delay(fault)) from None
         if isinstance(fault, TransientError) and fault.value is not None:
-            return answered(run.call_id, tool, fault.value)
+            return fault.value
         return _failed(run, code, message)
 
     async def _turn(self, turn_id: str) -> StoredTurn:
@@ -126,9 +149,15 @@ class ToolActivities:
         with _store_refusals():
             await asyncio.to_thread(self._store.note_tool_attempt, key, attempt)
 
-    async def _finish(self, key: str, result: ToolCallResult, row: int, attempt: ToolAttempt | None) -> ToolCallResult:
+    async def _finish(self, run: ToolRun, key: str, outcome: Outcome, attempt: ToolAttempt | None) -> ToolCallResult:
+        """Keep the result; one whose bytes find no room any more becomes an error that the model reads."""
         with _store_refusals():
-            return await asyncio.to_thread(self._store.finish_tool_run, key, result, row, attempt)
+            finish = partial(self._store.finish_tool_run, key, row=run.row, attempt=attempt)
+            try:
+                return await asyncio.to_thread(finish, result=outcome.result, media=outcome.media)
+            except MediaFull as full:
+                message = f"The tool ran, but the user gets nothing of what it made: {full}."
+                return await asyncio.to_thread(finish, result=_failed(run, errors.MEDIA_TOO_LARGE, message))
 
 
 @contextmanager

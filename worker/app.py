@@ -16,15 +16,18 @@ from activities.controllers.opening import Opened, open_controllers
 from activities.controllers.policy import FunctionFacts, Predicate, Rule
 from activities.documents import Document, DocumentUnreadable, read_document
 from activities.guardrail import Block, GuardContext, Guardrail, Judge, Pass, Sanitise, as_guardrail, guardrail
-from activities.personas import Persona, Personas
+from activities.output_parts import UICommand
+from activities.personas import Persona, Personas, UICommandKind
 from activities.registry import ToolRegistry
 from activities.retrieval import RetrievalContext, Retriever
 from activities.sources import RagRetrievedChunk
 from activities.tool import Tool, ToolContext, tool
+from activities.tool_replies import AudioOutput, ImageOutput, Reply
 
 __all__ = [
     "AgentApp",
     "AppInvalid",
+    "AudioOutput",
     "Block",
     "ClassController",
     "Document",
@@ -32,15 +35,19 @@ __all__ = [
     "GuardContext",
     "Guardrail",
     "HttpController",
+    "ImageOutput",
     "McpController",
     "Pass",
     "Persona",
     "RagRetrievedChunk",
+    "Reply",
     "RetrievalContext",
     "Retriever",
     "Rule",
     "Sanitise",
     "ToolContext",
+    "UICommand",
+    "UICommandKind",
     "guardrail",
     "load_app",
     "tool",

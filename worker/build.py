@@ -166,7 +166,7 @@ def build_activities(
         app.retriever,
         RetrievalSettings(timeout=settings.retrieval_timeout),
     )
-    tools, memory = ToolActivities(store, registry, tool_executor), MemoryActivities(store, keeper)
+    tools, memory = ToolActivities(store, registry, tool_executor, personas), MemoryActivities(store, keeper)
     memory_models = MemoryModelActivities(store, keeper, model_client, _memory_model_settings(settings, secrets))
     return [
         turns.begin_turn,

@@ -23,6 +23,7 @@ from activities.conversation import GMIOutput
 from activities.json_values import encoded_size, json_fault
 from activities.streaming_chunks import GMIOutputChunk
 from worker.chunks import ChunkReader
+from worker.media import Media, MediaReader
 from worker.pollers import has_worker
 from worker.search_attributes import RegisteredAttributes, starting_attributes
 from workflows.answers import MAX_ANSWER_BYTES
@@ -91,16 +92,28 @@ class Turn:
             ChunksUnreadable: there is nothing to read; `result` says how the turn ended.
             NoWorker, TurnError: a turn that was not started here has to be asked for its name in the store.
         """
-        key = self.key
-        if key is None:
-            status = await self.state()
-            key = turn_key(status.conversation_id or self.id, status.turn_id, self.id)
+        key = await self._store_key()
 
         async def is_running() -> bool:
             return not await self._is_closed()
 
         async for chunk in reader.read(key, after, is_running=is_running):
             yield chunk
+
+    async def media(self, reader: MediaReader, url: str) -> Media:
+        """The bytes at an address that this turn's output has: `turnhold://media/…`.
+
+        Raises:
+            MediaNotFound: this turn made nothing of that address.
+            ValueError: it is no such address.
+        """
+        return await reader.read_of_turn(url, await self._store_key())
+
+    async def _store_key(self) -> str:
+        if self.key is not None:
+            return self.key
+        status = await self.state()
+        return turn_key(status.conversation_id or self.id, status.turn_id, self.id)
 
     async def next_stop(self, timeout: float = 60.0) -> GMIOutput:
         """Wait until the turn waits for its host (`is_final` false, `tool_calls` to run) or has ended.

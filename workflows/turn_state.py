@@ -13,7 +13,7 @@ from activities.contracts import Excerpt, ModelReply, PlacedResult, SourcesRetri
 from activities.conversation import ErrorDetails, GMIOutput, ToolCall, ToolCallResult
 from activities.durations import parse_duration
 from activities.json_values import encoded_size
-from activities.output_parts import UICommand
+from activities.output_parts import OutputParts, UICommand
 from activities.selection import ChoicePhase, ChoiceReply
 from activities.sources import RagRetrievedChunk
 from activities.turn_input import TurnInput, TurnLimits, TurnOptions
@@ -202,8 +202,16 @@ class TurnState:
         self.unsaved.sort(key=lambda placed: placed.row)
         self.note_result(planned, result, now)
 
+    def take_parts(self, parts: OutputParts | None, now: datetime) -> None:
+        """What a result or a reply adds to the output."""
+        if parts is not None:
+            self.parts.take(parts)
+            self.show(parts.ui_commands, now)
+
     def show(self, commands: Sequence[UICommand], now: datetime) -> None:
         """Tell the host's user interface what to do."""
+        if not commands:
+            return
         self.transcript.showed(commands, now)
         if left_out := self.parts.show(commands):
             self.transcript.note("WARNING", f"The output has no room for {left_out} more UI commands", now)
@@ -213,6 +221,7 @@ class TurnState:
         self.results[planned.call.id] = result
         by_host = isinstance(planned.disposition, Wait) and planned.call.id not in self.own_calls
         self.transcript.got_result(_shown(result), now, by_host=by_host)
+        self.take_parts(result.parts, now)
 
     def open_pause(self, reply: ModelReply, workflow_id: str, now: datetime) -> Pause:
         """The round's waiting calls become a pause."""
@@ -322,6 +331,8 @@ def _without_slash(name: str) -> str:
 
 
 def _shown(result: ToolCallResult) -> ToolCallResult:
+    # What the parts are is told by chunks of their own and by the output.
+    result = result if result.parts is None else result.model_copy(update={"parts": None})
     if encoded_size(result) <= SHOWN_RESULT_BYTES:
         return result
     small = {"output": _preview(result.output), "error_details": _preview(result.error_details)}

@@ -24,6 +24,7 @@ from activities.streaming_chunks import (
     ChunkBody,
     Draft,
     GMIOutputChunk,
+    command_drafts,
     interaction_of,
     reply_drafts,
     result_draft,
@@ -188,7 +189,8 @@ def tell_rows(connection: Connection, turn_id: str, placed: Iterable[PlacedMessa
         if row in told:
             continue
         if isinstance(message, ToolMessage):
-            drafts.append(result_draft(message.result, row))
+            parts = message.result.parts
+            drafts += [result_draft(message.result, row), *command_drafts(parts.ui_commands if parts else (), row)]
         elif isinstance(message, AssistantMessage):
             drafts += [*text_drafts(message.content or "", row), *reply_drafts(message, row, None, ())]
     append(connection, turn_id, drafts)

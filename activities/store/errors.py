@@ -12,6 +12,7 @@
     |- ConversationBusy      another turn of the conversation is open; `holder` names it
     |- ReplyTaken            another attempt writes the reply that this one streams, or has written it
     |- ToolRunNotFound       no such run of a tool
+    |- MediaFull             the turn's sound and pictures would take more room than a turn has
     |- SnapshotConflict      somebody saved a newer snapshot first
     `- SnapshotDamaged       no kept version of the snapshot is whole
 
@@ -120,6 +121,17 @@ class ToolRunNotFound(StoreError):
     def __init__(self, key: str) -> None:
         super().__init__(f"there is no tool run {key!r}")
         self.key = key
+
+
+class MediaFull(StoreError):
+    """The turn keeps `used` bytes of sound and pictures already, and has no room for `more`."""
+
+    def __init__(self, used: int, more: int, most: int) -> None:
+        super().__init__(
+            f"a turn keeps {most:,} bytes of audio and images, has {used:,} and has no room for {more:,} more"
+        )
+        self.used = used
+        self.more = more
 
 
 class SnapshotConflict(StoreError):

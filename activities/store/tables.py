@@ -141,6 +141,22 @@ class ToolRunRow(StoreTable, table=True):
     attempts: str | None = Field(default=None, sa_type=Text)
 
 
+class MediaRow(StoreTable, table=True):
+    """A sound or a picture of a turn, whole. Its key is made of the turn and the bytes."""
+
+    __tablename__ = "media"
+
+    key: str = Field(sa_type=Text, primary_key=True)
+    turn_id: str = Field(sa_type=PlainText, index=True, sa_column_args=[ForeignKey("turns.id", ondelete="CASCADE")])
+    kind: str = Field(sa_type=Text)
+    format: str = Field(sa_type=Text)
+    mime: str = Field(sa_type=Text)
+    size: int = Field(sa_type=BigInteger)
+    sha256: str = Field(sa_type=Text)
+    body: bytes = Field(sa_type=LargeBinary)
+    created_ms: int = Field(sa_type=BigInteger)
+
+
 class MemorySnapshot(StoreTable, table=True):
     """The newest version of a scope's memory. Small, so that asking for the version costs no blob."""
 
@@ -239,6 +255,7 @@ turns: Table = metadata.tables["turns"]
 messages: Table = metadata.tables["messages"]
 turn_chunks: Table = metadata.tables["turn_chunks"]
 tool_runs: Table = metadata.tables["tool_runs"]
+media: Table = metadata.tables["media"]
 memory_snapshots: Table = metadata.tables["memory_snapshots"]
 memory_snapshot_versions: Table = metadata.tables["memory_snapshot_versions"]
 stored_histories: Table = metadata.tables["stored_histories"]

@@ -1,12 +1,14 @@
 """Runs of the worker's tools: begun once, finished once, so that a side effect is not repeated by a retry."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import TypeAdapter
 from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
 from activities.conversation import ToolCallResult
-from activities.store import chunks, message_rows
+from activities.media import MediaItem
+from activities.store import chunks, media, message_rows
 from activities.store.bodies import to_text, tool_message
 from activities.store.closing import lock_open_turn, lock_turn
 from activities.store.errors import ToolRunNotFound
@@ -66,9 +68,14 @@ def note_attempt(connection: Connection, key: str, attempt: ToolAttempt) -> None
 
 
 def finish(
-    connection: Connection, key: str, result: ToolCallResult, row: int, attempt: ToolAttempt | None = None
+    connection: Connection,
+    key: str,
+    result: ToolCallResult,
+    row: int,
+    attempt: ToolAttempt | None = None,
+    items: Sequence[MediaItem] = (),
 ) -> tuple[ToolCallResult, str, str]:
-    """Keep the result and write its row while the turn is open.
+    """Keep the result with the sound and pictures it has the addresses of, and write its row while the turn is open.
 
     Gives the result that stands, the turn and its state.
 
@@ -76,7 +83,7 @@ def finish(
     the run is marked finished all the same: its outcome is known from now on, should the turn be reset.
 
     Raises:
-        ToolRunNotFound.
+        ToolRunNotFound, MediaFull.
     """
     found = find(connection, key)
     turn = lock_turn(connection, found.turn_id)
@@ -85,6 +92,7 @@ def finish(
     if found.result is None:
         finished = {"run_key": key, "new_result": to_text(result), "all_attempts": _with(found, attempt)}
         connection.execute(_FINISH, finished)
+        media.put(connection, found.turn_id, items)
     else:
         result = ToolCallResult.model_validate_json(found.result)
     if turn.state == "open":

@@ -7,6 +7,7 @@ from sqlalchemy import Row, bindparam, select, update
 
 from activities.contracts import BeginTurn, CommitTurn, MemoryPlan, TurnCommitted
 from activities.conversation import Message, ToolCallResult, UserMessage
+from activities.media import MediaItem
 from activities.sources import RagRetrievedChunk
 from activities.store import chunks, claims, closing, message_rows, tool_runs, turn_sources
 from activities.store.bodies import to_text
@@ -173,16 +174,22 @@ class TurnStore:
             tool_runs.note_attempt(connection, key, attempt)
 
     def finish_tool_run(
-        self, key: str, result: ToolCallResult, row: int, attempt: ToolAttempt | None = None
+        self,
+        key: str,
+        result: ToolCallResult,
+        row: int,
+        attempt: ToolAttempt | None = None,
+        media: Sequence[MediaItem] = (),
     ) -> ToolCallResult:
         """Keep a run's result and write it at its row. Returns the result that stands: the first one that was kept.
 
         Raises:
             ToolRunNotFound.
+            MediaFull: nothing was kept.
             TurnClosed: the turn has ended. The run is marked finished, the row is not written.
         """
         with self._database.write() as connection:
-            stands, turn_id, state = tool_runs.finish(connection, key, result, row, attempt)
+            stands, turn_id, state = tool_runs.finish(connection, key, result, row, attempt, media)
         if state != "open":
             raise TurnClosed(turn_id, state)
         return stands

@@ -4,7 +4,7 @@ import asyncio
 import dataclasses
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -24,13 +24,18 @@ from activities.conversation import (
     ToolCallResult,
     ToolMessage,
 )
+from activities.media import MediaItem
+from activities.personas import Persona, Personas
 from activities.registry import ToolRegistry
+from activities.store import media as kept_media
 from activities.store.database import open_database
 from activities.store.errors import StoreUnavailable
+from activities.store.media import MediaStore
 from activities.store.records import ToolAttempt
 from activities.store.turn_store import TurnStore
 from activities.tool import Tool, ToolContext, tool
 from activities.tool_executor import ToolExecutor
+from activities.tool_replies import AudioOutput
 from activities.tools import ToolActivities
 from activities.turn_input import TurnInput
 
@@ -66,6 +71,7 @@ class Worker:
 
     def __init__(self, store: TurnStore, executor: ToolExecutor) -> None:
         self.store = store
+        self.personas: Personas | None = None
         self._executor = executor
 
     async def run(
@@ -74,7 +80,7 @@ class Worker:
         environment = environment or ActivityEnvironment()
         environment.info = dataclasses.replace(environment.info, attempt=attempt)
         request = ToolRun(turn_id="turn", conversation_id="conv", call_id=CALL, name="t", row=2, call_row=1)
-        activities = ToolActivities(self.store, ToolRegistry(tools), self._executor)
+        activities = ToolActivities(self.store, ToolRegistry(tools), self._executor, self.personas)
         ran: ToolRan = await environment.run(activities.run_tool, request.model_copy(update=changes))
         return ran
 
@@ -159,7 +165,12 @@ async def cut_off(worker: Worker, act: Tool) -> None:
 
     class Dying(TurnStore):
         def finish_tool_run(
-            self, key: str, result: ToolCallResult, row: int, attempt: ToolAttempt | None = None
+            self,
+            key: str,
+            result: ToolCallResult,
+            row: int,
+            attempt: ToolAttempt | None = None,
+            media: Sequence[MediaItem] = (),
         ) -> ToolCallResult:
             raise Cut
 
@@ -179,6 +190,77 @@ async def test_cut_off_run_with_side_effects_is_not_repeated(worker: Worker) -> 
     assert worker.row() == ran.result
     assert await worker.run(counted(effects), attempt=3) == ran
     assert len(effects) == 1
+
+
+def speaking(effects: list[Any], **settings: Any) -> Tool:
+    """A tool that speaks otherwise each time."""
+
+    def act(n: int, context: ToolContext) -> AudioOutput:
+        effects.append(context.idempotency_key)
+        return AudioOutput(data=bytes([len(effects)]) * 100, format="pcm16", text="Hello.")
+
+    return tool(name="t", **settings)(act)
+
+
+def sounds(worker: Worker, *rans: ToolRan) -> list[bytes]:
+    """The bytes at the addresses that results have."""
+    kept, found = MediaStore(worker.store._database), []
+    for ran in rans:
+        assert ran.result.parts is not None
+        assert ran.result.parts.audio_output is not None
+        media = kept.of_user(ran.result.parts.audio_output.url or "", "acme", "ann")
+        found.append(media.data if media else b"")
+    return found
+
+
+async def test_sound_is_kept_with_its_result_and_a_repeat_gives_the_same(worker: Worker) -> None:
+    effects: list[str] = []
+    ran = await worker.run(speaking(effects))
+    again = await worker.run(speaking(effects), attempt=2)
+    assert again == ran
+    assert ran.result.output == "The user gets the audio (pcm16, 100 bytes)."
+    assert worker.row() == ran.result
+    assert sounds(worker, ran) == [b"\1" * 100]
+    assert len(effects) == 1
+
+
+async def test_sound_of_a_run_that_was_cut_off_is_not_kept_and_that_of_the_next_is(worker: Worker) -> None:
+    effects: list[str] = []
+    await cut_off(worker, speaking(effects, idempotent=True))
+    ran = await worker.run(speaking(effects, idempotent=True), attempt=2)
+    assert sounds(worker, ran) == [b"\2" * 100]
+    assert len(set(effects)) == 1
+    assert len(effects) == 2
+
+
+async def test_sound_that_finds_no_room_is_an_error_that_the_model_reads(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_media, "MAX_TURN_BYTES", 99)
+    effects: list[str] = []
+    ran = await worker.run(speaking(effects))
+    assert code_of(ran) == errors.MEDIA_TOO_LARGE
+    assert "The tool ran" in message_of(ran)
+    assert worker.row() == ran.result
+    assert await worker.run(speaking(effects), attempt=2) == ran
+    assert len(effects) == 1
+
+
+async def test_sound_of_a_persona_that_only_writes_is_not_given_to_the_user(worker: Worker) -> None:
+    worker.personas = Personas([Persona(id="support", allowed_output_modalities=("text", "image"))])
+    ran = await worker.run(speaking([]))
+    assert code_of(ran) == errors.TOOL_CALL_REJECTED
+    assert "may not answer with audio" in message_of(ran)
+    assert ran.result.parts is None
+
+
+async def test_bad_base64_is_an_error_of_the_tool(worker: Worker) -> None:
+    def act(n: int) -> AudioOutput:
+        return AudioOutput(data="%%%", format="mp3")
+
+    ran = await worker.run(tool(name="t")(act))
+    assert code_of(ran) == errors.TOOL_ERROR
+    assert "the data is not base64" in message_of(ran)
 
 
 @pytest.mark.parametrize("settings", [{"idempotent": True}, {"side_effects": False}])
