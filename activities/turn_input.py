@@ -2,7 +2,7 @@
 
 import re
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 from pydantic_core import PydanticCustomError
@@ -63,7 +63,10 @@ class SelectionOptions(StrictWire):
 
 
 class TurnOptions(StrictWire):
-    """How the model is asked. `user_api_keys` are names of secrets the worker holds, never the secrets."""
+    """How the model is asked, and what the output has. `user_api_keys` are names of secrets the worker holds, never the secrets.
+
+    With `reasoning_trace` the final output carries the newest of the trace into the history of the turn.
+    """
 
     model: str | None = None
     temperature: float | None = Field(default=None, ge=0, le=2)
@@ -74,6 +77,7 @@ class TurnOptions(StrictWire):
     tool_selection: Literal["all", "select"] = "all"
     selection: SelectionOptions = SelectionOptions()
     user_api_keys: tuple[str, ...] = ()
+    reasoning_trace: Annotated[bool, Field(exclude_if=lambda asked: not asked)] = False
 
     @field_validator("user_api_keys")
     @classmethod

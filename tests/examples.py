@@ -23,33 +23,6 @@ LATER = datetime(2026, 1, 9, 3, 4, 5, tzinfo=UTC)
 
 error = conversation.ErrorDetails(code="E_FULL", message="sold out", details={"left": 0})
 call = conversation.ToolCall(id="t1jn1zawl", name="book", arguments={"room": 7}, provider_id="call_1")
-result = conversation.ToolCallResult(
-    tool_call_id="t1jn1zawl",
-    tool_name="book",
-    output={"ref": None},
-    is_error=True,
-    error_details={"code": "E_FULL", "message": "sold out", "details": None},
-)
-text = conversation.TextPart(text="Žofie 日本 \U0001f600")
-url = conversation.ImageUrl(url="https://example.org/a.png", detail="low")
-image = conversation.ImagePart(image_url=url)
-audio_data = conversation.AudioData(data="UklGRg==", format="wav")
-audio = conversation.AudioPart(input_audio=audio_data)
-user = conversation.UserMessage(content=(text, image, audio), meta={"guardrails": []})
-assistant = conversation.AssistantMessage(content="Booking.", tool_calls=(call,), meta={"finishReason": "tool_calls"})
-tool_message = conversation.ToolMessage(result=result)
-used = conversation.ModelUsage(prompt_tokens=10, completion_tokens=2, total_tokens=12, cost_usd=0.0015)
-entry = conversation.CostEntry(
-    provider_id="openai", model_id="m-1", tokens=12, prompt_tokens=10, completion_tokens=2, cost_usd=0.0015
-)
-costs = conversation.CostAggregator(
-    total_tokens=12,
-    prompt_tokens=10,
-    completion_tokens=2,
-    total_cost_usd=0.0015,
-    breakdown=(entry,),
-    calls_without_usage=1,
-)
 ui_command = output_parts.UICommand(
     command_id="t1jn1zawl",
     command="open_panel",
@@ -91,6 +64,35 @@ source = sources.RagRetrievedChunk(
     expires_at=LATER,
 )
 kept_sources = sources.Sources(sources=(source,))
+parts = output_parts.OutputParts(ui_commands=(ui_command,), audio_output=sound, image_output=picture)
+result = conversation.ToolCallResult(
+    tool_call_id="t1jn1zawl",
+    tool_name="book",
+    output={"ref": None},
+    is_error=True,
+    error_details={"code": "E_FULL", "message": "sold out", "details": None},
+    parts=parts,
+)
+text = conversation.TextPart(text="Žofie 日本 \U0001f600")
+url = conversation.ImageUrl(url="https://example.org/a.png", detail="low")
+image = conversation.ImagePart(image_url=url)
+audio_data = conversation.AudioData(data="UklGRg==", format="wav")
+audio = conversation.AudioPart(input_audio=audio_data)
+user = conversation.UserMessage(content=(text, image, audio), meta={"guardrails": []})
+assistant = conversation.AssistantMessage(content="Booking.", tool_calls=(call,), meta={"finishReason": "tool_calls"})
+tool_message = conversation.ToolMessage(result=result)
+used = conversation.ModelUsage(prompt_tokens=10, completion_tokens=2, total_tokens=12, cost_usd=0.0015)
+entry = conversation.CostEntry(
+    provider_id="openai", model_id="m-1", tokens=12, prompt_tokens=10, completion_tokens=2, cost_usd=0.0015
+)
+costs = conversation.CostAggregator(
+    total_tokens=12,
+    prompt_tokens=10,
+    completion_tokens=2,
+    total_cost_usd=0.0015,
+    breakdown=(entry,),
+    calls_without_usage=1,
+)
 output = conversation.GMIOutput(
     is_final=False,
     response_text="Booking.",
@@ -146,6 +148,7 @@ options = turn_input.TurnOptions(
     tool_selection="select",
     selection=choosing,
     user_api_keys=("OPENAI_TEAM_B",),
+    reasoning_trace=True,
 )
 pause_options = turn_input.PauseOptions(timeout="PT1H", on_timeout="fail")
 limits = turn_input.TurnLimits(

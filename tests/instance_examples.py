@@ -100,6 +100,7 @@ persona = personas.Persona(
     meta_prompts=(meta_prompt,),
     memory_config=memory_config,
     allowed_input_modalities=("text", "image"),
+    allowed_output_modalities=("text", "audio"),
     hard_limits=("Never promise a date.",),
     guardrails=("no_cards",),
     ui_commands=(command_kind,),

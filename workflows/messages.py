@@ -23,7 +23,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.pause import Accepted
     from workflows.start import read_turn_input
     from workflows.transcript import Page, read_cursor
-    from workflows.turn_report import current_output, status
+    from workflows.turn_report import status, traced_output
     from workflows.turn_state import TurnState
 
 Form = Literal["many", "one"]
@@ -108,7 +108,7 @@ class TurnMessages:
     @workflow.query(description="The GMIOutput: of the pause while one is open, the final one after the end.")
     def get_output(self, *arguments: Any) -> GMIOutput:
         """What the turn gives back now."""
-        return current_output(self._state)
+        return traced_output(self._state)
 
     @workflow.query(description="Output chunks, the newest that fit; older ones by the page's cursor.")
     def get_chunks(self, *arguments: Any) -> Page:

@@ -85,11 +85,11 @@ class Journal:
         self._bytes, self.total = 0, 0
         self.add(entry)
 
-    def page(self, before: int | None = None) -> Page:
-        """Entries up to (not including) number `before`, the newest that fit into `PAGE_BYTES`."""
+    def page(self, before: int | None = None, room: int = PAGE_BYTES) -> Page:
+        """Entries up to (not including) number `before`, the newest that fit into `room` bytes."""
         first_kept = self.total - len(self._entries)
         end = self.total if before is None else max(first_kept, min(before, self.total))
-        start, room = end, PAGE_BYTES
+        start = end
         while start > first_kept and room - self._entries[start - 1 - first_kept][0] >= 0:
             start -= 1
             room -= self._entries[start - first_kept][0]

@@ -33,7 +33,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.names import TURN_WORKFLOW
     from workflows.pause import FillReason
     from workflows.sources import find_sources
-    from workflows.turn_report import final_output
+    from workflows.turn_report import final_output, published_output
     from workflows.turn_rounds import TurnRounds
 
 # Results over these sizes are saved to the store first, so that no activity's recorded input grows with them.
@@ -202,6 +202,7 @@ class TurnWorkflow(TurnRounds):
         output = self._state.output
         assert output is not None
         self._state.end(phase, workflow.now())
+        self._state.output = published_output(self._state)
         self._visibility.ended(phase)
         workflow.set_current_details(end_details(output, phase))
 

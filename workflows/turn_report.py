@@ -8,6 +8,7 @@ from workflows.contracts import TurnPhase, TurnStatus
 from workflows.turn_state import TurnState
 
 FINAL_CALLS_BYTES = 500_000
+OUTPUT_TRACE_BYTES = 16_000
 
 # Source: GMIPrimeState of AgentOS.
 GMI_STATES: dict[TurnPhase, str] = {
@@ -45,6 +46,17 @@ def current_output(state: TurnState) -> GMIOutput:
     open_calls = state.inbox.pause.open_calls if state.inbox.pause else []
     waiting = tuple(ToolCall(id=call.id, name=call.name, arguments=call.arguments) for call in open_calls)
     return final_output(state, None).model_copy(update={"is_final": False, "tool_calls": waiting or None})
+
+
+def traced_output(state: TurnState) -> GMIOutput:
+    """The output now with the newest of the trace, for whoever asks."""
+    newest = state.transcript.trace.page(room=OUTPUT_TRACE_BYTES).entries
+    return current_output(state).model_copy(update={"reasoning_trace": newest})
+
+
+def published_output(state: TurnState) -> GMIOutput:
+    """The output of a turn that has ended, as its history carries it: with the trace only where that was asked for."""
+    return traced_output(state) if state.given.options.reasoning_trace else current_output(state)
 
 
 def status(state: TurnState) -> TurnStatus:

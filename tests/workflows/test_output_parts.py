@@ -1,14 +1,26 @@
 """Whole turns whose output has more than words: commands for the host's user interface, sound, pictures."""
 
-from collections.abc import AsyncIterator
+import asyncio
+import base64
+import json
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
 
-from activities.personas import UICommandKind
-from tests.support import Harness, external
-from worker.app import AgentApp, Persona
+from activities.conversation import GMIOutput
+from activities.errors import TOOL_OUTCOME_UNKNOWN
+from tests.activities.recording import Recorded, RecordingServer, answer
+from tests.activities.test_media import PNG, WAV
+from tests.postgres import PostgresServer, missing_postgres, running_postgres
+from tests.support import Harness, events_of, external
+from tests.workflows import speech_app
+from worker.app import AgentApp, AudioOutput, ImageOutput, Persona, Reply, UICommand, UICommandKind, tool
 from worker.chunks import ChunkReader
+from worker.media import MediaNotFound, MediaReader
+
+TEXTS = (b"soft", b"loud")
+LONG_WAV = WAV + bytes(range(256)) * 78 + b"\0" * 60
 
 OPEN_ORDER = UICommandKind(
     name="open_order",
@@ -16,6 +28,14 @@ OPEN_ORDER = UICommandKind(
     payload_schema={"type": "object", "properties": {"order": {"type": "integer"}}, "required": ["order"]},
 )
 SHOWING = AgentApp(personas=[Persona(id="desk", ui_commands=(OPEN_ORDER,))])
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[PostgresServer]:
+    if reason := missing_postgres():
+        pytest.skip(reason)
+    with running_postgres() as server:
+        yield server
 
 
 @pytest.fixture
@@ -78,3 +98,112 @@ async def test_a_persona_without_commands_has_no_such_tool(harness: Harness) -> 
     output = await (await harness.turns.start("Go")).result()
     assert output.ui_commands is None
     assert "there is no tool 'ui_command'" in results(harness)[0]
+
+
+@tool(side_effects=False)
+def draw(prompt: str) -> Reply:
+    """Draw a picture, and say so."""
+    picture = ImageOutput(data=PNG, prompt=prompt)
+    return Reply(output="drawn", image=picture, ui_commands=[UICommand(command="show"), UICommand(command="flash")])
+
+
+@tool(side_effects=False)
+async def speak(text: str) -> AudioOutput:
+    """Say it."""
+    return AudioOutput(data=LONG_WAV, text=text, voice_id="alloy")
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgres"])
+async def test_what_tools_make_is_in_the_output_and_its_bytes_are_not_in_the_history(
+    harness: Harness, database: str, request: pytest.FixtureRequest
+) -> None:
+    """Of two sounds the last one counts. The next turn's model reads the notes and none of the data."""
+    if database == "postgres":
+        server: PostgresServer = request.getfixturevalue("postgres")
+        harness.overrides["database_url"] = server.url(server.new_database())
+    harness.model.call([("draw", {"prompt": "a lamp"}), ("speak", {"text": "One."})])
+    harness.model.call([("speak", {"text": "Two."})])
+    harness.model.say("There.")
+    harness.model.say("As I said.")
+    await harness.work(AgentApp(tools=[draw, speak]), cached=False)
+    turn = await harness.turns.start("Go", conversationId="c", userId="ada", options={"stream": True})
+    output = await turn.result()
+    await (await harness.turns.start("And?", conversationId="c", userId="ada")).result()
+
+    audio, image = output.audio_output, output.image_output
+    assert audio is not None
+    assert image is not None
+    assert (audio.provider, audio.text_to_speak, audio.voice_id, audio.format) == ("speak", "Two.", "alloy", "wav")
+    assert (image.prompt_used, image.format, image.base64_data) == ("a lamp", "png", base64.b64encode(PNG).decode())
+    assert [command.command for command in output.ui_commands or ()] == ["show", "flash"]
+    async with MediaReader(harness.settings.database_url) as reader:
+        sound = await turn.media(reader, audio.url or "")
+        assert (sound.data, sound.mime) == (LONG_WAV, "audio/wav")
+        assert (await reader.read(image.image_url or "", user_id="ada")).data == PNG
+        for stranger in ({"user_id": "eve"}, {"user_id": "ada", "organization_id": "acme"}, {}):
+            with pytest.raises(MediaNotFound):
+                await reader.read(audio.url or "", **stranger)
+    async with ChunkReader(harness.settings.database_url) as chunks:
+        told = [chunk async for chunk in turn.stream(chunks)]
+    assert [each["command"] for chunk in told if chunk.type == "ui_command" for each in chunk.content] == [
+        "show",
+        "flash",
+    ]
+    assert results(harness) == ["drawn", *["The user gets the audio (wav, 20,044 bytes)."] * 2]
+    sent = json.dumps([await events_of(turn.handle), harness.model.requests])
+    assert base64.b64encode(LONG_WAV).decode()[2_000:2_100] not in sent
+    assert len(sent) < 60_000
+
+
+async def test_sound_whose_worker_was_killed_before_it_was_kept(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tool that may repeat asks again with the same key; another one says that nobody knows, and there is no sound."""
+    arrived, dead = asyncio.Semaphore(0), asyncio.Event()
+
+    async def respond(request: Recorded) -> bytes:
+        if dead.is_set():
+            return answer("200 OK", b"ID3 again", "audio/mpeg")
+        arrived.release()
+        await dead.wait()
+        return b""
+
+    voice = await harness.stack.enter_async_context(RecordingServer(respond=respond))
+    monkeypatch.setenv(speech_app.ADDRESS_VARIABLE, voice.url)
+    harness.model.call([("speak", {"text": "soft"}), ("shout", {"text": "loud"})])
+    harness.model.say("Done.")
+    process = harness.work_apart("tests.workflows.speech_app:app")
+    turn = await harness.turns.start("Go")
+    await asyncio.wait_for(asyncio.gather(arrived.acquire(), arrived.acquire()), 60)
+    process.kill()
+    await asyncio.to_thread(process.wait)
+    dead.set()
+    await harness.work(speech_app.app)
+
+    output = await asyncio.wait_for(turn.result(), 90)
+
+    keys = {text: [each.header("idempotency-key") for each in voice.requests if each.body == text] for text in TEXTS}
+    assert [len(keys[text]) for text in TEXTS] == [2, 1]
+    assert len(set(keys[b"soft"])) == 1
+    assert output.audio_output is not None
+    assert output.audio_output.text_to_speak == "soft"
+    async with MediaReader(harness.settings.database_url) as reader:
+        assert (await turn.media(reader, output.audio_output.url or "")).data == b"ID3 again"
+    assert TOOL_OUTCOME_UNKNOWN in results(harness)[1]
+
+
+async def test_the_trace_is_in_what_is_asked_for_and_in_the_history_only_by_wish(harness: Harness) -> None:
+    for _ in range(4):
+        harness.model.say("Done.")
+    await harness.work()
+    plain = await harness.turns.start("Go")
+    asked = await harness.turns.start("Go", options={"reasoningTrace": True})
+    without, traced = await plain.result(), await asked.result()
+
+    shown = GMIOutput.model_validate(await plain.handle.query("get_output"))
+    assert without.reasoning_trace is None
+    for output in (traced, shown):
+        kinds = [entry["type"] for entry in output.reasoning_trace or ()]
+        assert (kinds[0], kinds[-1]) == ("INTERACTION_START", "INTERACTION_END")
+        assert "LLM_CALL_COMPLETE" in kinds
+    assert traced.response_text == shown.response_text == "Done."
