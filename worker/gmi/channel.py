@@ -27,7 +27,8 @@ from worker.pollers import has_worker
 from workflows.gmi_refusal import MAX_MESSAGE_BYTES
 from workflows.names import GMI_WORKFLOW
 
-ASK = timedelta(seconds=10)
+ASK, ASKS = timedelta(seconds=10), 6
+SILENT = (RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED)
 ANSWER_SECONDS = 75.0
 SEND_AGAIN = 0.1
 
@@ -93,19 +94,23 @@ class Channel:
             await asyncio.sleep(SEND_AGAIN)
 
     async def query(self, name: str, *arguments: Any) -> Any:
-        """What the instance says of itself, also once it is shut down.
+        """What the instance says of itself, also once it is shut down. A worker that is busy or just starting is asked again.
 
         Raises:
             GMIError, NoWorker: as for `update`.
         """
-        try:
-            return await self.handle.query(name, args=arguments, rpc_timeout=ASK)
-        except WorkflowQueryFailedError as fault:
-            raise GMIError(SYS_VALIDATION_ERROR, str(fault)) from fault
-        except RPCError as fault:
-            if fault.status in (RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED):
-                await self._explain_silence()
-            raise await self._gone(fault) from fault
+        asked = 0
+        while True:
+            asked += 1
+            try:
+                return await self.handle.query(name, args=arguments, rpc_timeout=ASK)
+            except WorkflowQueryFailedError as fault:
+                raise GMIError(SYS_VALIDATION_ERROR, str(fault)) from fault
+            except RPCError as fault:
+                if fault.status in SILENT:
+                    await self._explain_silence()
+                if fault.status not in SILENT or asked == ASKS:
+                    raise await self._gone(fault) from fault
 
     async def _explained(self, error: GMIError) -> GMIError:
         """The server's own words for an instance that ended meanwhile are ours for one that is not there."""
