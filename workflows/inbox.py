@@ -34,8 +34,10 @@ class Inbox:
     owner: str
     pause: Pause | None = None
     early: list[Answer] = field(default_factory=list)
-    rejected: deque[RejectedAnswer] = field(default_factory=lambda: deque(maxlen=MAX_REJECTED_KEPT))
+    rejected: deque[RejectedAnswer] = field(default_factory=deque)
     rejected_count: int = 0
+    # Bytes of each of `rejected`. Measured anew with every message, a flood of them would hold up a task for too long.
+    _sizes: deque[int] = field(default_factory=deque)
     _over: list[Pause] = field(default_factory=list)
     _worker_calls: set[str] = field(default_factory=set)
 
@@ -98,8 +100,12 @@ class Inbox:
         """Record an answer that was not used. The newest that fit into one query are kept, all are counted."""
         self.rejected_count += 1
         self.rejected.append(RejectedAnswer(at=now, channel=channel, reasons=refusal.reasons))
-        while len(self.rejected) > 1 and encoded_size(list(self.rejected)) > MAX_REJECTED_BYTES:
+        self._sizes.append(encoded_size(self.rejected[-1]) + 1)
+        while len(self.rejected) > 1 and (
+            len(self.rejected) > MAX_REJECTED_KEPT or sum(self._sizes) >= MAX_REJECTED_BYTES
+        ):
             self.rejected.popleft()
+            self._sizes.popleft()
 
     def reject_unused(self, now: datetime) -> None:
         """At the end of the turn: early answers whose call never came."""

@@ -1,5 +1,6 @@
 """Every answer of a turn ends somewhere visible: used, kept for its call, or refused with a reason."""
 
+import time
 from copy import deepcopy
 from typing import Any
 
@@ -182,6 +183,27 @@ def test_refusals_kept_from_a_stranger_fit_into_one_query() -> None:
     inbox.reject(refused("x" * 900_000), "signal", NOW)
     assert encoded_size(list(inbox.rejected)) <= 256_000
     assert (inbox.rejected[-1].channel, inbox.rejected_count) == ("signal", 21)
+
+
+def test_a_flood_of_refused_answers_takes_a_small_part_of_a_workflow_task() -> None:
+    """Signals that came while no worker was up are all handled in one task, which may take two seconds."""
+    inbox, _ = opened(*(waiting(f"c{n}") for n in range(200)))
+    answers = [one(toolCallId=f"stranger{n}", output=1) for n in range(3_000)]
+    started = time.process_time()
+    for answer in answers:
+        verdict = inbox.judge(answer)
+        assert isinstance(verdict, Refusal)
+        inbox.reject(verdict, "signal", NOW)
+    assert time.process_time() - started < 1
+    assert inbox.rejected_count == 3_000
+
+
+def test_a_refusal_names_the_calls_that_wait_but_not_hundreds() -> None:
+    inbox, _ = opened(*(waiting(f"c{n}") for n in range(200)))
+    [reason] = reasons(inbox.judge(one(toolCallId="stranger", output=1))).values()
+    assert "c0 (" in reason
+    assert "180 more" in reason
+    assert len(reason) < 600
 
 
 def test_a_refusal_has_a_reason_for_every_result_also_for_those_in_order() -> None:
