@@ -8,6 +8,7 @@ from temporalio.exceptions import FailureError, is_cancelled_exception
 with workflow.unsafe.imports_passed_through():
     from activities.conversation import GMIOutput
     from activities.json_values import encoded_size
+    from workflows.contracts import PendingRequest
     from workflows.gmi_contracts import TurnNotice
     from workflows.names import TURN_STOPPED
     from workflows.turn_report import current_output
@@ -31,13 +32,12 @@ class Parent:
         if state.given.instance is None or parent is None:
             return
         self._number += 1
-        pending = state.pending_request()
         notice = TurnNotice(
             workflow_id=workflow.info().workflow_id,
             turn_id=state.turn_id,
             number=self._number,
             output=_bounded(current_output(state)),
-            pending=pending if encoded_size(pending) <= PENDING_BYTES else None,
+            pending=_small(state.pending_request()),
         )
         handle: workflow.ExternalWorkflowHandle[Any] = workflow.get_external_workflow_handle(parent.workflow_id)
         try:
@@ -46,6 +46,16 @@ class Parent:
             if is_cancelled_exception(gone):
                 raise
             workflow.logger.info("the instance of this turn did not take its word: %s", gone)
+
+
+def _small(pending: PendingRequest | None) -> PendingRequest | None:
+    """The record as it fits: whole, without the schemas of its calls, or not at all; the turn itself has it."""
+    if pending is None or encoded_size(pending) <= PENDING_BYTES:
+        return pending
+    bare = {"input_schema": None, "output_schema": None}
+    calls = tuple(call.model_copy(update=bare) for call in pending.tool_calls)
+    smaller = pending.model_copy(update={"tool_calls": calls})
+    return smaller if encoded_size(smaller) <= PENDING_BYTES else None
 
 
 def _bounded(output: GMIOutput) -> GMIOutput:

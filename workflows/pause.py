@@ -13,6 +13,7 @@ from typing import Literal
 from activities.conversation import ErrorDetails, ToolCallResult
 from activities.errors import EXTERNAL_TOOL_NOT_RUN, TOOL_CALL_REJECTED
 from activities.json_schema import schema_fault
+from activities.json_values import encoded_size
 from workflows.answers import Answer, AnsweredCall, Approve, Edit, Failure, Output, Refusal, Reject, Resolution
 from workflows.budget import raise_fault
 from workflows.contracts import ItemReason, PendingCall, SlotState
@@ -20,6 +21,11 @@ from workflows.contracts import ItemReason, PendingCall, SlotState
 FillReason = Literal[
     "left_out", "deadline", "call_timeout", "settled", "cancelled", "superseded", "turn_deadline", "failed"
 ]
+
+# A refusal names so many of the calls that wait.
+MAX_LISTED = 20
+# A record has the schemas of its calls as far as they fit: hundreds of calls of a tool with a large one are no record.
+SHOWN_SCHEMA_BYTES = 200_000
 
 # The model reads these, so each says what did not happen and why, and none sounds like a person's refusal.
 FILL_MESSAGES: dict[FillReason, str] = {
@@ -43,9 +49,13 @@ def not_run(call_id: str, tool_name: str, reason: FillReason) -> ToolCallResult:
 
 @dataclass(slots=True)
 class Slot:
-    """One call and what closed it: an answer's `resolution`, or the reason it was filled."""
+    """One call and what closed it: an answer's `resolution`, or the reason it was filled.
+
+    `call` is judged by, `shown` stands in the record: the same call, or where room is short without its schemas.
+    """
 
     call: PendingCall
+    shown: PendingCall
     resolution: Resolution | None = None
     digest: str | None = None
     filled: FillReason | None = None
@@ -110,7 +120,7 @@ class Pause:
     @classmethod
     def of(cls, pause_id: str, calls: Iterable[PendingCall], deadline: datetime) -> "Pause":
         """A pause with every slot open."""
-        return cls(pause_id, [Slot(call) for call in calls], deadline)
+        return cls(pause_id, _slots(calls), deadline)
 
     def knows(self, call_id: str) -> bool:
         """Whether this pause asked for that call."""
@@ -138,7 +148,7 @@ class Pause:
     @property
     def calls(self) -> tuple[PendingCall, ...]:
         """All calls with the state of their slots, as the record shows them."""
-        return tuple(slot.call.model_copy(update={"state": slot.state}) for slot in self.slots)
+        return tuple(slot.shown.model_copy(update={"state": slot.state}) for slot in self.slots)
 
     @property
     def next_deadline(self) -> datetime:
@@ -203,6 +213,15 @@ class Pause:
         return [result for result in (*hosts, *fills) if result is not None]
 
 
+def _slots(calls: Iterable[PendingCall]) -> list[Slot]:
+    room, slots = SHOWN_SCHEMA_BYTES, []
+    for call in calls:
+        room -= encoded_size((call.input_schema, call.output_schema))
+        shown = call if room >= 0 else call.model_copy(update={"input_schema": None, "output_schema": None})
+        slots.append(Slot(call, shown))
+    return slots
+
+
 def _judge_closed(slot: Slot, digest: str) -> str:
     if slot.filled:
         return f"is closed: {FILL_MESSAGES[slot.filled]}"
@@ -250,4 +269,7 @@ def _rejection(call: PendingCall, reason: str | None) -> str:
 
 
 def _listed(calls: Sequence[PendingCall]) -> str:
-    return ", ".join(f"{call.id} ({call.name})" for call in calls) or "nothing any more"
+    listed = [f"{call.id} ({call.name})" for call in calls[:MAX_LISTED]]
+    if len(calls) > MAX_LISTED:
+        listed.append(f"{len(calls) - MAX_LISTED} more")
+    return ", ".join(listed) or "nothing any more"

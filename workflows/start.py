@@ -9,10 +9,12 @@ from activities.conversation import ErrorDetails
 from activities.durations import parse_duration
 from activities.errors import SYS_VALIDATION_ERROR
 from activities.json_schema import broken_schema
-from activities.json_values import Undecodable, json_fault, json_type
+from activities.json_values import Undecodable, encoded_size, json_fault, json_type
 from activities.turn_input import TurnInput
 
 MESSAGE_CHARS = 2_000
+# Answers are checked by a tool's schema within a workflow task, for each of its calls.
+SCHEMA_BYTES = 100_000
 
 
 def read_turn_input(arguments: Sequence[Any]) -> TurnInput | ErrorDetails:
@@ -56,7 +58,11 @@ def _fault_of(given: TurnInput) -> str | None:
         return f"externalTools: {twice} stands twice"
     for index, tool in enumerate(given.external_tools):
         for field, schema in (("inputSchema", tool.input_schema), ("outputSchema", tool.output_schema)):
-            if schema is not None and (broken := broken_schema(schema)):
+            if schema is None:
+                continue
+            if (size := encoded_size(schema)) > SCHEMA_BYTES:
+                return f"externalTools[{index}].{field}: has {size:,} bytes, more than {SCHEMA_BYTES:,}"
+            if broken := broken_schema(schema):
                 return f"externalTools[{index}].{field}: {broken}"
     if "userApiKeys" in given.metadata:
         return (

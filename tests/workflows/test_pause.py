@@ -1,5 +1,6 @@
 """A call of a pause is closed once, by whoever comes first; an answer is taken whole or not at all."""
 
+import time
 from copy import deepcopy
 from datetime import timedelta
 from typing import Any, get_args
@@ -8,7 +9,7 @@ import pytest
 
 from activities.conversation import ErrorDetails
 from tests.workflows.strategies import HOUR, NOW, approval, give, many, one, pause_of, reasons, waiting
-from workflows.pause import FILL_MESSAGES, Accepted, FillReason, Pause, Slot, not_run
+from workflows.pause import FILL_MESSAGES, Accepted, FillReason, Pause, not_run
 
 INTEGER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 
@@ -254,8 +255,19 @@ def test_the_record_shows_the_state_of_each_call() -> None:
     assert [call.state for call in pause.calls] == ["filled", "answered", "filled"]
 
 
+def test_schemas_that_are_too_much_for_a_record_still_judge() -> None:
+    """Two hundred calls of a tool with a schema of 90 KB: the record has the first two schemas, every call is held to its own."""
+    large = {**INTEGER, "description": "x" * 90_000}
+    pause = pause_of(*(waiting(f"c{n}", output_schema=large) for n in range(200)))
+    assert [call.output_schema is not None for call in pause.calls] == [*[True] * 2, *[False] * 198]
+    assert "output.n" in reasons(pause.judge(one(toolCallId="c199", output={"n": "one"})))["c199"]
+    started = time.process_time()
+    give(pause, many(*({"toolCallId": f"c{n}", "output": {"n": n}} for n in range(200))))
+    assert time.process_time() - started < 1
+
+
 def test_an_open_call_has_no_result() -> None:
-    assert Slot(waiting("a")).result() is None
+    assert pause_of(waiting("a")).slots[0].result() is None
     assert pause_of(waiting("a")).results() == []
 
 

@@ -107,6 +107,7 @@ def test_what_is_no_input_is_refused(arguments: list[Any], words: str) -> None:
         ({"externalTools": [{"name": "book"}, {"name": "book"}]}, "externalTools: book stands twice"),
         ({"externalTools": [{"name": "book", "inputSchema": {"type": "strin"}}]}, "externalTools[0].inputSchema:"),
         ({"externalTools": [{"name": "b", "outputSchema": {"$ref": "https://x/y"}}]}, "externalTools[0].outputSchema:"),
+        ({"externalTools": [{"name": "b", "inputSchema": {"title": "x" * 100_000}}]}, "more than 100,000"),
         ({"externalTools": [{"name": "book", "timeout": "5m"}]}, "externalTools[0].timeout:"),
         ({"externalTools": [{"name": f"t{n}"} for n in range(129)]}, "externalTools:"),
         ({"pause": {"timeout": "7 days"}}, "pause.timeout:"),

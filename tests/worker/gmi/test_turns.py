@@ -76,6 +76,22 @@ async def test_it_continues_as_new_while_a_turn_is_paused(harness: Harness) -> N
     assert (await gmi.process_turn("More")).response_text == "You said More"
 
 
+async def test_two_hundred_calls_of_a_tool_with_a_large_schema_are_one_pause(harness: Harness) -> None:
+    """Each call has the schema: 18 MB of record would stop the turn. What is shown of it fits, and says so by what is missing."""
+    schema = {"type": "object", "description": "x" * 90_000}
+    gmi = await ready(harness, externalTools=[external("ask", inputSchema=schema)])
+    harness.model.call([("ask", {"n": n}) for n in range(200)])
+    harness.model.say("Done.")
+    stop = await gmi.process_turn("Go")
+    pending = await gmi.get_pending_request()
+
+    assert len(stop.tool_calls or ()) == 200
+    assert pending is not None
+    assert [call.arguments["n"] for call in pending.tool_calls] == list(range(200))
+    assert all(call.input_schema is None for call in pending.tool_calls)
+    assert (await gmi.settle()).response_text == "Done."
+
+
 async def test_messages_wait_for_the_pause_and_come_in_order(harness: Harness) -> None:
     gmi = await ready(harness)
     harness.model.call([("ask", {})])
