@@ -61,8 +61,23 @@ def request_fields(persona: Persona, options: TurnOptions, model: str, dialect: 
         "temperature": temperature,
         dialect.limit: output_limit(persona, options),
         "response_format": options.response_format,
+        **_speech_fields(persona, options),
     }
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def _speech_fields(persona: Persona, options: TurnOptions) -> dict[str, Any]:
+    """What the model may answer with besides text, as far as the persona may."""
+    wanted = [each for each in options.modalities or () if each == "text" or persona.may_answer_with(each)]
+    if not wanted:
+        return {}
+    audio = options.audio.model_dump() if options.audio is not None and "audio" in wanted else None
+    return {"modalities": wanted, "audio": audio}
+
+
+def may_stream(options: TurnOptions) -> bool:
+    """Whether the answer may be asked for as a stream: of all forms of sound providers stream the bare one only."""
+    return options.audio is None or options.audio.format == "pcm16"
 
 
 def tool_fields(

@@ -197,5 +197,5 @@ def _scored(candidate: Candidate) -> str:
 
 
 def _without_format(options: TurnOptions) -> TurnOptions:
-    """The format that the turn's answer shall have is none that a choice can have."""
-    return options.model_copy(update={"response_format": None})
+    """The forms that the turn's answer shall have are none that a choice can have."""
+    return options.model_copy(update={"response_format": None, "modalities": None, "audio": None})

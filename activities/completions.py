@@ -11,10 +11,12 @@ from typing import Any
 
 from pydantic import Field
 
+from activities.completion_media import RawMedia, read_media, transcript_of
 from activities.conversation import ErrorDetails, ModelUsage
 from activities.errors import CONTENT_FILTERED, EMPTY_MODEL_RESPONSE, MODEL_REFUSAL
 from activities.guard_contracts import GuardNote
 from activities.json_values import clean_text
+from activities.output_parts import OutputParts
 from activities.provider_errors import ProviderFault, fault_of_body, readable
 from activities.wire import Sparse, Wire
 
@@ -63,11 +65,12 @@ class Completion:
     hint: str | None = None
     usage_details: dict[str, int] | None = None
     guardrails: tuple[GuardNote, ...] = ()
+    media: tuple[RawMedia, ...] = ()
 
     @property
     def is_empty(self) -> bool:
-        """Neither text nor calls, and no error that explains it."""
-        return self.text is None and not self.calls and self.error is None
+        """Neither text nor calls nor media, and no error that explains it."""
+        return self.text is None and not self.calls and not self.media and self.error is None
 
 
 class ReplyFacts(Wire):
@@ -85,6 +88,7 @@ class ReplyFacts(Wire):
     problems: dict[str, ErrorDetails] = Field(default_factory=dict)
     usage_details: dict[str, int] | None = None
     guardrails: Sparse[tuple[GuardNote, ...]] = None
+    parts: Sparse[OutputParts] = None
 
 
 def read_completion(body: Any, *, calls_allowed: bool = True) -> Completion:
@@ -100,7 +104,7 @@ def read_completion(body: Any, *, calls_allowed: bool = True) -> Completion:
     if not isinstance(message, dict):
         message = {}
     finish = _text_or_none(choice.get("finish_reason"))
-    text = _joined_text(message.get("content"))
+    text = _joined_text(message.get("content")) or _visible(transcript_of(message))
     calls = _read_calls(message)
     hint = None
     if calls and not calls_allowed:
@@ -121,6 +125,7 @@ def read_completion(body: Any, *, calls_allowed: bool = True) -> Completion:
         error=error,
         hint=hint,
         usage_details=_read_details(body.get("usage")),
+        media=read_media(message),
     )
 
 

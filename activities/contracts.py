@@ -17,6 +17,7 @@ from activities.conversation import (
     ToolCallResult,
 )
 from activities.guard_contracts import GuardNote
+from activities.output_parts import OutputParts
 from activities.sources import RagRetrievedChunk
 from activities.turn_input import TurnInput, TurnOptions
 from activities.wire import Sparse, Wire
@@ -214,6 +215,7 @@ class ModelReply(Wire):
     usage: ModelUsage | None = None
     error: ErrorDetails | None = None
     hint: str | None = None
+    parts: Sparse[OutputParts] = None
     guardrails: Sparse[tuple[GuardNote, ...]] = None
 
 

@@ -13,7 +13,14 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.asking import Prompt, Provider
-from activities.chat_request import ToolDefinitions, merge_options, output_limit, request_fields, tool_fields
+from activities.chat_request import (
+    ToolDefinitions,
+    may_stream,
+    merge_options,
+    output_limit,
+    request_fields,
+    tool_fields,
+)
 from activities.completions import Completion, ReplyFacts, empty_response
 from activities.contracts import Excerpt, ModelReply, ModelRequest, ToolFacts
 from activities.conversation import Arguments, AssistantMessage, ErrorDetails, ModelUsage, ToolCall, ToolMessage
@@ -22,10 +29,12 @@ from activities.guarding import ask_guarded
 from activities.guards import Guards
 from activities.model_failures import answered, final
 from activities.model_settings import ModelSettings as ModelSettings
+from activities.output_parts import OutputParts
 from activities.pairing import pairing_fault
 from activities.personas import Persona, Personas
 from activities.phases import phase_prompt
 from activities.prompt import has_calls, system_messages
+from activities.reply_media import MediaKeeper, ReplyMedia
 from activities.requested_calls import JudgedCall, Offer, cross, judge_calls
 from activities.selection import CallPhase
 from activities.store.chunk_store import ReplyPlace
@@ -68,6 +77,7 @@ class ModelActivities:
         settings: ModelSettings,
         chunks: Chunks | None = None,
         guards: Guards | None = None,
+        media: MediaKeeper | None = None,
     ) -> None:
         self._reader = TurnReader(store, personas)
         self._tools = tools
@@ -75,6 +85,7 @@ class ModelActivities:
         self._settings = settings
         self._chunks = chunks
         self._guards = guards or Guards()
+        self._media = ReplyMedia(media, settings.provider)
 
     @activity.defn
     async def call_model(self, request: ModelRequest) -> ModelReply:
@@ -102,10 +113,11 @@ class ModelActivities:
 
         async def ask(on_text: OnText | None = None) -> AssistantMessage:
             completion, usage = await ask_guarded(self._provider, guards, prompt, options.user_api_keys, on_text)
-            return self._read(request, completion, usage, prompt.model, offer, limit)
+            completion, parts = await self._media.keep(request.turn_id, reading.persona, options, completion)
+            return self._read(request, completion, parts, usage, prompt.model, offer, limit)
 
         if options.stream and self._chunks is not None:
-            message = await self._streamed(self._chunks, request, ask, offer)
+            message = await self._streamed(self._chunks, request, ask, offer, may_stream(options))
         else:
             message = await self._whole(request, ask)
         return _reply(request.rows, message, offer)
@@ -117,10 +129,12 @@ class ModelActivities:
         first = activity.in_activity() and activity.info().attempt == 1
         return await asyncio.to_thread(self._reader.keep, request.turn_id, request.rows, message, first_attempt=first)
 
-    async def _streamed(self, chunks: Chunks, request: ModelRequest, ask: Ask, offer: Offer) -> AssistantMessage:
+    async def _streamed(
+        self, chunks: Chunks, request: ModelRequest, ask: Ask, offer: Offer, piecewise: bool
+    ) -> AssistantMessage:
         try:
             async with reply_stream(chunks, ReplyPlace(request.turn_id, request.rows, request.round)) as stream:
-                message = await ask(stream.say)
+                message = await ask(stream.say if piecewise else None)
                 requests = request_drafts(_called(message, offer), request.rows, message.content)
                 drafts = reply_drafts(message, request.rows, request.round, requests)
                 await stream.finish(message if _says_something(message) else None, drafts)
@@ -136,6 +150,7 @@ class ModelActivities:
         self,
         request: ModelRequest,
         completion: Completion,
+        parts: OutputParts | None,
         usage: ModelUsage | None,
         model: str,
         offer: Offer,
@@ -144,7 +159,7 @@ class ModelActivities:
         judged = judge_calls(completion, offer, turn_id=request.turn_id, round_number=request.round, max_tokens=limit)
         if completion.hint:
             activity.logger.warning("turn %s, round %d: %s", request.turn_id, request.round, completion.hint)
-        return self._message(completion, judged, usage, model, _origins(request.phase, judged, offer))
+        return self._message(completion, parts, judged, usage, model, _origins(request.phase, judged, offer))
 
     def _offer(self, reading: Reading, chosen: Collection[str] | None) -> Offer:
         persona, external = reading.persona, reading.turn.input.external_tools
@@ -195,6 +210,7 @@ class ModelActivities:
     def _message(
         self,
         completion: Completion,
+        parts: OutputParts | None,
         judged: Sequence[JudgedCall],
         usage: ModelUsage | None,
         asked: str,
@@ -208,11 +224,12 @@ class ModelActivities:
             model=model,
             provider=self._settings.provider,
             usage=usage,
-            error=empty_response(completion) if completion.is_empty else completion.error,
+            error=empty_response(completion) if completion.is_empty and parts is None else completion.error,
             hint=completion.hint,
             usage_details=completion.usage_details,
             guardrails=completion.guardrails or None,
             problems={item.call.id: item.problem for item in judged if item.problem},
+            parts=parts,
         )
         return AssistantMessage(
             content=completion.text,
@@ -240,8 +257,9 @@ def _called(message: AssistantMessage, offer: Offer) -> list[tuple[ToolCall, Too
 
 
 def _says_something(message: AssistantMessage) -> bool:
-    """Whether there is anything to keep: words, calls, or the verdict of a guardrail that left neither."""
-    return message.content is not None or bool(message.tool_calls) or "guardrails" in (message.meta or {})
+    """Whether there is anything to keep: words, calls, sound, a picture, or the verdict of a guardrail that left nothing."""
+    is_told = not {"guardrails", "parts"}.isdisjoint(message.meta or {})
+    return message.content is not None or bool(message.tool_calls) or is_told
 
 
 def _reply(row: int, message: AssistantMessage, offer: Offer) -> ModelReply:
@@ -259,5 +277,6 @@ def _reply(row: int, message: AssistantMessage, offer: Offer) -> ModelReply:
         usage=facts.usage,
         error=facts.error,
         hint=facts.hint,
+        parts=facts.parts,
         guardrails=facts.guardrails,
     )

@@ -89,7 +89,7 @@ def _user_content(message: UserMessage) -> str | list[dict[str, Any]]:
 
 
 def _assistant_message(message: AssistantMessage, tool_only_content: ContentForm) -> ChatMessage | None:
-    text = clean_text(message.content) if message.content else None
+    text = "\n".join(filter(None, (clean_text(message.content or ""), _media_note(message)))) or None
     if not message.tool_calls:
         return {"role": "assistant", "content": text} if text else None
     sent: ChatMessage = {"role": "assistant", "content": text}
@@ -99,6 +99,14 @@ def _assistant_message(message: AssistantMessage, tool_only_content: ContentForm
         del sent["content"]
     sent["tool_calls"] = [_chat_call(call) for call in message.tool_calls]
     return sent
+
+
+def _media_note(message: AssistantMessage) -> str | None:
+    """What stands in later requests for a picture, and for sound without words. Sound with words is its words."""
+    parts = (message.meta or {}).get("parts") or {}
+    if parts.get("imageOutput"):
+        return "[You showed the user a picture.]"
+    return "[You answered with sound.]" if parts.get("audioOutput") and not message.content else None
 
 
 def _chat_call(call: ToolCall) -> dict[str, Any]:

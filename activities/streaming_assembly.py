@@ -8,8 +8,10 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from activities.completion_media import transcript_of
 from activities.completions import content_text
 from activities.provider_errors import ProviderFault, fault_of_body
+from activities.streaming_media import StreamedMedia
 
 
 @dataclass(slots=True)
@@ -53,6 +55,7 @@ class Assembly:
     _calls: list[_Call] = field(default_factory=list)
     _by_index: dict[int, _Call] = field(default_factory=dict)
     _legacy: _Call | None = None
+    _media: StreamedMedia = field(default_factory=StreamedMedia)
 
     @property
     def finished(self) -> bool:
@@ -85,6 +88,7 @@ class Assembly:
             message["tool_calls"] = [call.body() for call in self._calls]
         elif self._legacy is not None:
             message["function_call"] = self._legacy.body()["function"]
+        message |= self._media.fields()
         choice = {"index": 0, "message": message, "finish_reason": self.finish_reason}
         return {"model": self._model, "choices": [choice], "usage": self._usage}
 
@@ -107,6 +111,7 @@ class Assembly:
         if refusal := _text(delta.get("refusal")):
             self._refusal.append(refusal)
             self.length += len(refusal)
+        self.length += self._media.take(delta)
         entries = delta.get("tool_calls")
         for entry in [entries] if isinstance(entries, dict) else entries if isinstance(entries, list) else ():
             if isinstance(entry, dict):
@@ -115,7 +120,8 @@ class Assembly:
         if isinstance(legacy, dict):
             self._legacy = self._legacy or _Call()
             self.length += _extend(self._legacy, legacy)
-        return text
+        # What sound says is the text of a reply that has no other.
+        return text if self._text else transcript_of(delta)
 
     def _take_call(self, entry: dict[str, Any]) -> None:
         found = entry.get("function")

@@ -2,13 +2,13 @@
 
 import re
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from activities.conversation import Content
-from activities.personas import InstanceTurn
+from activities.personas import InstanceTurn, Modality
 from activities.wire import Sparse, StrictWire
 
 PROMPT_CHARS = 20_000
@@ -62,10 +62,18 @@ class SelectionOptions(StrictWire):
     system_prompt: SystemPrompts = SystemPrompts()
 
 
+class AudioOptions(StrictWire):
+    """The voice and the format of an answer that is spoken. With `options.stream` providers give `pcm16` only."""
+
+    voice: str = Field(min_length=1, max_length=100)
+    format: Literal["wav", "mp3", "flac", "opus", "aac", "pcm16"]
+
+
 class TurnOptions(StrictWire):
     """How the model is asked, and what the output has. `user_api_keys` are names of secrets the worker holds, never the secrets.
 
-    With `reasoning_trace` the final output carries the newest of the trace into the history of the turn.
+    `modalities` are what the model is asked to answer with; `audio` goes with that of this name. With `reasoning_trace` the
+    final output carries the newest of the trace into the history of the turn.
     """
 
     model: str | None = None
@@ -77,6 +85,8 @@ class TurnOptions(StrictWire):
     tool_selection: Literal["all", "select"] = "all"
     selection: SelectionOptions = SelectionOptions()
     user_api_keys: tuple[str, ...] = ()
+    modalities: Sparse[tuple[Modality, ...]] = Field(default=None, min_length=1, max_length=3)
+    audio: Sparse[AudioOptions] = None
     reasoning_trace: Annotated[bool, Field(exclude_if=lambda asked: not asked)] = False
 
     @field_validator("user_api_keys")
@@ -86,6 +96,12 @@ class TurnOptions(StrictWire):
         if any(SECRET_NAME.fullmatch(name) is None for name in given):
             raise PydanticCustomError("secret_name", "holds names of the worker's secrets, never keys")
         return given
+
+    @model_validator(mode="after")
+    def _voice_for_audio(self) -> Self:
+        if ("audio" in (self.modalities or ())) != (self.audio is not None):
+            raise PydanticCustomError("audio", "modality `audio` and the options `audio` {voice, format} go together")
+        return self
 
 
 class PauseOptions(StrictWire):

@@ -171,6 +171,10 @@ class TurnActivities:
             raise _refused(errors.SYS_VALIDATION_ERROR, message)
         if given.options.tool_selection == "all" and (excess := self._tools.excess(persona, given.external_tools)):
             raise _refused(errors.SYS_VALIDATION_ERROR, f"options.toolSelection: {excess}")
+        for modality in given.options.modalities or ():
+            if modality != "text" and not persona.may_answer_with(modality):
+                message = f"options.modalities: persona {persona.id} may not answer with {modality}"
+                raise _refused(errors.SYS_VALIDATION_ERROR, message)
         zone = given.options.selection.timezone
         if zone is not None and not is_time_zone(zone):
             raise _refused(errors.SYS_VALIDATION_ERROR, f"options.selection.timezone: there is no time zone {zone!r}")

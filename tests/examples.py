@@ -138,6 +138,7 @@ choosing = turn_input.SelectionOptions(
     timezone="Europe/Prague",
     system_prompt=prompts,
 )
+spoken = turn_input.AudioOptions(voice="alloy", format="wav")
 options = turn_input.TurnOptions(
     model="m-1",
     temperature=0.5,
@@ -148,6 +149,8 @@ options = turn_input.TurnOptions(
     tool_selection="select",
     selection=choosing,
     user_api_keys=("OPENAI_TEAM_B",),
+    modalities=("text", "audio"),
+    audio=spoken,
     reasoning_trace=True,
 )
 pause_options = turn_input.PauseOptions(timeout="PT1H", on_timeout="fail")
@@ -263,6 +266,7 @@ reply = contracts.ModelReply(
     usage=used,
     error=error,
     hint="the reply was cut",
+    parts=parts,
     guardrails=(guard_note,),
 )
 run = contracts.ToolRun(

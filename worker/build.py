@@ -33,6 +33,7 @@ from activities.store.chunk_store import ChunkStore
 from activities.store.database import Database, open_database
 from activities.store.histories import HistoryStore
 from activities.store.instance_histories import InstanceHistories
+from activities.store.media import MediaStore
 from activities.store.snapshots import SnapshotStore
 from activities.store.turn_store import TurnStore
 from activities.tool_executor import ToolExecutor
@@ -154,6 +155,7 @@ def build_activities(
         client=model_client,
         settings=_model_settings(settings, secrets),
         chunks=ChunkStore(database),
+        media=MediaStore(database),
         guards=guards,
     )
     choices = ChoiceActivities(

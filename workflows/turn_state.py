@@ -120,6 +120,7 @@ class TurnState:
             self.rows = reply.row + 1
         self._add_text(reply.text, reply.row)
         self.transcript.model_replied(reply, self.progress.model_calls - 1, now)
+        self.take_parts(reply.parts, now)
 
     def take_choice(self, phase: ChoicePhase, reply: ChoiceReply, now: datetime) -> None:
         """The model chose functions: its reply is stored, and no call of it is to be answered."""

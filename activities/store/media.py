@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, bindparam, func, insert, select
 
 from activities.media import MAX_TURN_BYTES, MediaItem, key_of
+from activities.store import closing
 from activities.store.database import Database
 from activities.store.errors import MediaFull
 from activities.store.tables import media, storable, turns
@@ -76,6 +77,16 @@ class MediaStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+
+    def put(self, turn_id: str, items: Sequence[MediaItem]) -> None:
+        """Keep items of an open turn.
+
+        Raises:
+            MediaFull, TurnNotFound, TurnClosed, StoreUnavailable.
+        """
+        with self._database.write() as connection:
+            closing.lock_open_turn(connection, turn_id)
+            put(connection, turn_id, items)
 
     def of_user(self, url: str, organization_id: str | None, user_id: str) -> Media | None:
         """What is at an address, if it is this user's; else None.

@@ -3,9 +3,9 @@ from typing import Any
 import pytest
 
 from activities.chat_request import Dialect, adapt, merge_options, request_fields, stream_fields, tool_fields
-from activities.personas import Persona
+from activities.personas import Modality, Persona
 from activities.provider_errors import ProviderFault
-from activities.turn_input import TurnOptions
+from activities.turn_input import AudioOptions, TurnOptions
 
 TOOLS: list[dict[str, Any]] = [{"type": "function", "function": {"name": "f"}}]
 TOOL_ONLY: list[dict[str, Any]] = [{"role": "assistant", "content": None, "tool_calls": [{}]}]
@@ -24,6 +24,22 @@ def test_options_come_before_the_persona() -> None:
         "max_tokens": 10,
         "response_format": {"type": "json_object"},
     }
+
+
+@pytest.mark.parametrize(
+    ("allowed", "modalities", "sent"),
+    [
+        (None, ("text", "audio"), {"modalities": ["text", "audio"], "audio": {"voice": "alloy", "format": "wav"}}),
+        (("text",), ("text", "audio"), {"modalities": ["text"]}),
+        (("text",), ("audio",), {}),
+    ],
+)
+def test_a_model_is_asked_for_what_its_persona_may_answer_with(
+    allowed: tuple[Modality, ...] | None, modalities: tuple[Modality, ...], sent: dict[str, Any]
+) -> None:
+    persona = Persona(id="p", allowed_output_modalities=allowed)
+    options = TurnOptions(modalities=modalities, audio=AudioOptions(voice="alloy", format="wav"))
+    assert request_fields(persona, options, "m", Dialect()) == {"model": "m", **sent}
 
 
 def test_options_of_an_answer_override_only_what_they_say() -> None:

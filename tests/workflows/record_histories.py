@@ -26,7 +26,20 @@ from activities.sentiment import SentimentTracking
 from tests.memory_minds import working
 from tests.support import Harness, external, until
 from tests.workflows.shop import Shop, said
-from worker.app import AgentApp, Block, GuardContext, Pass, RetrievalContext, Sanitise, guardrail, tool
+from worker.app import (
+    AgentApp,
+    AudioOutput,
+    Block,
+    GuardContext,
+    Pass,
+    Reply,
+    RetrievalContext,
+    Sanitise,
+    UICommand,
+    UICommandKind,
+    guardrail,
+    tool,
+)
 from worker.client import Turn
 from worker.demo_script import Saying
 from worker.dev_server import dev_server
@@ -41,6 +54,12 @@ HISTORIES = Path(__file__).parent / "histories"
 def look(n: int = 0) -> int:
     """Look at something."""
     return n
+
+
+@tool(side_effects=False)
+def speak() -> Reply:
+    """Say something, and show it."""
+    return Reply(audio=AudioOutput(data=b"ID3 hello", text="Hello."), ui_commands=[UICommand(command="flash")])
 
 
 @tool(needs_approval=True)
@@ -118,6 +137,19 @@ async def budget_raised(harness: Harness) -> Turn:
 
     await until(asks_for_rounds)
     await turn.settle()
+    return turn
+
+
+async def output_parts(harness: Harness) -> Turn:
+    """Commands for the user interface of the model and of a tool, sound of a tool, and a picture of the model, over a pause."""
+    await harness.workers[-1].stop()
+    desk = Persona(id="desk", ui_commands=(UICommandKind(name="open_order"),))
+    await harness.work(AgentApp(personas=[desk], tools=[speak]))
+    command = {"command": "open_order", "payload": {"order": 7}}
+    harness.model.call([("ui_command", command), ("ask", {}), ("ui_command", {"command": "explode"}), ("speak", {})])
+    harness.model.say("Done.", images=["data:image/gif;base64,R0lGODlhAQABAAAAACw="])
+    turn = await harness.turns.start("Go", externalTools=[external("ask")], options={"reasoningTrace": True})
+    await answer_all(harness, turn)
     return turn
 
 
@@ -355,6 +387,7 @@ SCENES: list[Callable[[Harness], Awaitable[Turn]]] = [
     memory_model,
     chosen_functions,
     sources,
+    output_parts,
     guarded,
     instance,
     instance_continued,

@@ -120,6 +120,12 @@ def test_what_is_no_input_is_refused(arguments: list[Any], words: str) -> None:
         ({"limits": {"maxCostUSD": 0}}, "limits.maxCostUSD:"),
         ({"limits": {"deadline": "2030-01-31T12:00:00"}}, "limits.deadline: needs a time zone"),
         ({"options": {"temperature": 3}}, "options.temperature:"),
+        ({"options": {"modalities": ["audio"]}}, "options: modality `audio` and the options `audio` {voice, format}"),
+        ({"options": {"audio": {"voice": "alloy", "format": "wav"}}}, "options: modality `audio` and"),
+        ({"options": {"modalities": ["audio"], "audio": {"voice": "a", "format": "exe"}}}, "options.audio.format:"),
+        ({"options": {"modalities": ["audio"], "audio": {"voice": "", "format": "wav"}}}, "options.audio.voice:"),
+        ({"options": {"modalities": []}}, "options.modalities:"),
+        ({"options": {"modalities": ["smell"]}}, "options.modalities.0:"),
     ],
 )
 def test_a_wrong_field_is_named(fields: dict[str, Any], words: str) -> None:
