@@ -30,7 +30,7 @@ async def test_the_guardrails_of_the_guide_judge_as_it_says() -> None:
     assert await names["no_promises"]("We will refund you", CONTEXT) == Block("the agent may not promise a refund")
 
 
-@pytest.mark.parametrize("guide", ["guardrails.md"])
+@pytest.mark.parametrize("guide", ["guardrails.md", "output.md"])
 def test_its_links_lead_somewhere(guide: str) -> None:
     text = (ROOT / "docs" / guide).read_text()
     for target in re.findall(r"\]\(([^)#:]+)", text):

@@ -3,6 +3,9 @@
 import asyncio
 import base64
 import json
+import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -13,7 +16,8 @@ from activities.errors import TOOL_OUTCOME_UNKNOWN
 from tests.activities.recording import Recorded, RecordingServer, answer
 from tests.activities.test_media import PNG, WAV
 from tests.postgres import PostgresServer, missing_postgres, running_postgres
-from tests.support import Harness, events_of, external
+from tests.support import ROOT, Harness, events_of, external
+from tests.walks import blocks_of
 from tests.workflows import speech_app
 from worker.app import AgentApp, AudioOutput, ImageOutput, Persona, Reply, UICommand, UICommandKind, tool
 from worker.chunks import ChunkReader
@@ -207,3 +211,44 @@ async def test_the_trace_is_in_what_is_asked_for_and_in_the_history_only_by_wish
         assert (kinds[0], kinds[-1]) == ("INTERACTION_START", "INTERACTION_END")
         assert "LLM_CALL_COMPLETE" in kinds
     assert traced.response_text == shown.response_text == "Done."
+
+
+async def test_the_python_of_the_guide_runs(harness: Harness, capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {}
+    for block in blocks_of((ROOT / "docs" / "output.md").read_text(), "python"):
+        exec(compile(block, "output.md", "exec"), names)
+    harness.model.call([("say_aloud", {"text": "Hi."}), ("draw_chart", {"title": "Orders"})])
+    harness.model.say("There.")
+    await harness.work(names["app"])
+    turn = await harness.turns.start("Go")
+
+    assert await names["listen"](turn, harness.settings.database_url) == b"ID3 ..."
+
+    output = await turn.result()
+    assert capsys.readouterr().out.startswith("audio/mpeg 7 ")
+    assert output.image_output is not None
+    assert output.image_output.format == "png"
+    assert [command.command for command in output.ui_commands or ()] == ["highlight"]
+    assert results(harness)[1] == "The chart shows 40 orders, most of them on Friday."
+
+
+async def test_the_bytes_are_written_by_the_command(harness: Harness) -> None:
+    harness.model.call([("speak", {"text": "Hi."})])
+    await harness.work(AgentApp(tools=[speak]))
+    output = await (await harness.turns.start("Go", userId="ada")).result()
+    assert output.audio_output is not None
+
+    async def written(*arguments: str) -> tuple[int, bytes]:
+        command = [sys.executable, "-m", "worker.media", *arguments]
+        environment = {**os.environ, "TURNHOLD_DATABASE_URL": harness.settings.database_url}
+        ran = await asyncio.to_thread(
+            subprocess.run, command, cwd=ROOT, env=environment, capture_output=True, check=False
+        )
+        return ran.returncode, ran.stdout or ran.stderr
+
+    url = output.audio_output.url or ""
+    assert await written(url, "--user", "ada") == (0, LONG_WAV)
+    assert await written(url, "--user", "eve") == (1, f"no media: there is nothing at {url} for you\n".encode())
+    code, said = await written("file:///etc/passwd")
+    assert code == 1
+    assert b"is not an address like" in said
