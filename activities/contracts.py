@@ -157,15 +157,15 @@ class ModelRequest(Wire):
 class ToolFacts(Wire):
     """What the gate and the retry policy need to know of a tool. Times in seconds.
 
-    A call of kind `ui` is run by nobody: the turn tells it to the host. With `external` the host runs a function the worker
-    knows: its call waits as one to a tool of the host does, and `input_schema` describes its arguments. `human_schema` is the
-    part of the arguments that a person fills, None when there is none. `controller`, `function` and `protocol` (`http`,
-    `class`, `mcp`) say which controller's function it is; `function` is its name there, which may differ from the one the
-    model calls it by. After a failure that better arguments could heal the model may call again if `correctable`,
-    `corrections` times in a turn (0: as often as the turn allows).
+    A call of kind `ui` is run by nobody: the turn tells it to the host. One of kind `agent` is a turn of another persona.
+    With `external` the host runs a function the worker knows: its call waits as one to a tool of the host does, and
+    `input_schema` describes its arguments. `human_schema` is the part of the arguments that a person fills, None when there
+    is none. `controller`, `function` and `protocol` (`http`, `class`, `mcp`) say which controller's function it is;
+    `function` is its name there, which may differ from the one the model calls it by. After a failure that better arguments
+    could heal the model may call again if `correctable`, `corrections` times in a turn (0: as often as the turn allows).
     """
 
-    kind: Literal["worker", "external", "memory", "ui"]
+    kind: Literal["worker", "external", "memory", "ui", "agent"]
     needs_approval: bool = False
     repeatable: bool = False
     timeout: float = 60.0

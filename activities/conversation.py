@@ -149,7 +149,7 @@ class GMIOutput(Wire):
 
     `is_final` false with `tool_calls` means the turn waits for its host to run exactly these. On a final output they are the
     calls the worker ran or refused. `text_ref` is set when `response_text` was too long for a history and was cut: it names
-    the stored row that has the whole text.
+    the stored row that has the whole text. `model_calls` is set for the turn of a sub-agent: the calls that its caller counts.
     """
 
     is_final: bool
@@ -167,6 +167,7 @@ class GMIOutput(Wire):
     conversation_id: str | None = None
     turn_id: str | None = None
     memory: dict[str, Any] | None = None
+    model_calls: int | None = None
 
     @model_serializer(mode="wrap")
     def _leave_out_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -24,6 +24,9 @@ from activities.chat_request import (
 from activities.completions import Completion, ReplyFacts, empty_response
 from activities.contracts import Excerpt, ModelReply, ModelRequest, ToolFacts
 from activities.conversation import Arguments, AssistantMessage, ErrorDetails, ModelUsage, ToolCall, ToolMessage
+from activities.delegation import TOOL_NAME as DELEGATE
+from activities.delegation import definition as delegate_definition
+from activities.delegation import task_fault
 from activities.errors import GMI_PROCESSING_ERROR, HISTORY_UNPAIRED
 from activities.guarding import ask_guarded
 from activities.guards import Guards
@@ -43,7 +46,7 @@ from activities.streaming import Chunks, reply_stream
 from activities.streaming_chunks import reply_drafts, request_drafts
 from activities.streaming_exchange import OnText
 from activities.trimming import fit_turn, trim_history
-from activities.turn_input import ExternalTool, TurnOptions
+from activities.turn_input import MAX_DEPTH, ExternalTool, TurnOptions
 from activities.turn_reading import Reading, Store, TurnReader
 from activities.ui_commands import TOOL_NAME as UI_COMMAND
 from activities.ui_commands import CommandCheck
@@ -80,6 +83,7 @@ class ModelActivities:
         media: MediaKeeper | None = None,
     ) -> None:
         self._reader = TurnReader(store, personas)
+        self._personas = personas
         self._tools = tools
         self._provider = Provider(client, settings)
         self._settings = settings
@@ -164,6 +168,9 @@ class ModelActivities:
     def _offer(self, reading: Reading, chosen: Collection[str] | None) -> Offer:
         persona, external = reading.persona, reading.turn.input.external_tools
         definitions = self._tools.definitions(persona, external, chosen)
+        above = reading.turn.input.delegation
+        if persona.sub_agents and (above is None or above.depth < MAX_DEPTH):
+            definitions = [*definitions, delegate_definition(persona, self._personas)]
         # What was not chosen is as good as not there, however well the model remembers it.
         offered = None if chosen is None else {each["function"]["name"] for each in definitions}
 
@@ -177,6 +184,8 @@ class ModelActivities:
         def check(name: str, arguments: Arguments) -> ErrorDetails | None:
             if name == UI_COMMAND and persona.ui_commands:
                 return commands.fault(arguments)
+            if name == DELEGATE and persona.sub_agents:
+                return task_fault(persona, arguments)
             return self._tools.check(name, arguments, external)
 
         return Offer(definitions, facts, check)

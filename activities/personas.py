@@ -28,7 +28,8 @@ class Persona(Wire):
 
     `history_tokens` bounds what earlier turns may take of the prompt, in estimated tokens. `guardrails` are the names of those
     that judge its turns, beside those the app requires; None means all of the app. `ui_commands` are what the model may have
-    the host's user interface do; without any it has no such tool. The other fields after `history_tokens` matter to an
+    the host's user interface do; without any it has no such tool. `sub_agents` are ids of personas of the app that it may hand
+    tasks to. The other fields after `history_tokens` matter to an
     instance alone. Source of their names: IPersonaDefinition of AgentOS.
     """
 
@@ -55,6 +56,7 @@ class Persona(Wire):
     ui_commands: Annotated[tuple[UICommandKind, ...], Field(exclude_if=lambda kinds: not kinds)] = Field(
         default=(), max_length=32
     )
+    sub_agents: Annotated[tuple[str, ...], Field(exclude_if=lambda ids: not ids)] = Field(default=(), max_length=16)
     reasoning_trace_config: TraceLimits | None = None
     documents: tuple[Document, ...] = Field(default=(), max_length=MAX_DOCUMENTS)
     sentiment_tracking: Sparse[SentimentTracking] = None
@@ -106,7 +108,8 @@ class Personas:
         return persona.model_copy(update={"base_system_prompt": prompt})
 
     def within_grants(self, own: Persona) -> Persona:
-        """A persona that came from outside, with no other tools than those some persona of the app may use, and no file.
+        """A persona that came from outside, with no other tools and sub-agents than those some persona of the app may use,
+        and no file.
 
         It is judged by the guardrails of the app's persona of its id, or else by all: it may ask for some, and drop none.
         """
@@ -115,6 +118,7 @@ class Personas:
             update={
                 "documents": tuple(each for each in own.documents if each.path is None),
                 "guardrails": None if known is None else known.guardrails,
+                "sub_agents": tuple(each for each in own.sub_agents if each in self._named_agents),
             }
         )
         granted = self.granted_tools
@@ -122,6 +126,10 @@ class Personas:
             return own
         wanted = granted if own.tool_ids is None else [name for name in own.tool_ids if name in granted]
         return own.model_copy(update={"tool_ids": tuple(wanted)})
+
+    @property
+    def _named_agents(self) -> set[str]:
+        return {agent for persona in self._by_id.values() for agent in persona.sub_agents}
 
     @property
     def granted_tools(self) -> tuple[str, ...] | None:

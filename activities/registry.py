@@ -9,6 +9,9 @@ from activities.contracts import PREVIEW_CHARS, ToolFacts
 from activities.controllers.catalogue import ListedFunction
 from activities.controllers.grants import Grants
 from activities.conversation import Arguments, ErrorDetails
+from activities.delegation import FACTS as AGENT_FACTS
+from activities.delegation import TOOL_NAME as DELEGATE
+from activities.delegation import agents_fault
 from activities.errors import TOOL_ARGUMENTS_INVALID, TOOL_CALL_REJECTED, TOOL_NOT_FOUND
 from activities.function_schema import ArgumentsInvalidError
 from activities.json_schema import schema_fault
@@ -68,10 +71,10 @@ class ToolRegistry:
         return self._tools.get(self._aliases.get(name, name))
 
     def validate(self, personas: Personas) -> None:
-        """Check that every tool a persona names exists, and that the schemas of its UI commands can be used.
+        """Check that every tool and sub-agent a persona names exists, and that the schemas of its UI commands can be used.
 
         Raises:
-            ValueError: names each persona, and the tools nobody has or the command.
+            ValueError: names each persona, and what of it cannot be used.
         """
         wrong = []
         for persona_id in personas.ids:
@@ -82,6 +85,8 @@ class ToolRegistry:
                 wrong.append(f"persona {persona_id} names tools that do not exist: {', '.join(missing)}")
             if persona is not None and (fault := kinds_fault(persona.ui_commands)):
                 wrong.append(f"persona {persona_id}: {fault}")
+            if persona is not None and (fault := agents_fault(persona, personas, (*self._tools, *self._aliases))):
+                wrong.append(f"persona {persona_id} {fault}")
         if wrong:
             raise ValueError("; ".join(wrong))
 
@@ -89,6 +94,8 @@ class ToolRegistry:
         self, persona: Persona, external_tools: Iterable[ExternalTool], only: Collection[str] | None = None
     ) -> list[dict[str, Any]]:
         """The tools of a turn as Chat Completions takes them: the worker's, the memory's, that of UI commands, the host's.
+
+        That of sub-agents is not among them: who they are is not for a list of tools to know.
 
         With `only`, those of these names, the tools of memory and that of UI commands.
         """
@@ -107,7 +114,7 @@ class ToolRegistry:
 
     def excess(self, persona: Persona, external_tools: Collection[ExternalTool]) -> str | None:
         """Why a turn cannot offer all its tools at once, and what to do about it; None when it can."""
-        count = len(self._offered(persona)) + bool(persona.ui_commands) + len(external_tools)
+        count = len(self._offered(persona)) + bool(persona.ui_commands) + bool(persona.sub_agents) + len(external_tools)
         if count <= MAX_OFFERED:
             return None
         return (
@@ -119,6 +126,7 @@ class ToolRegistry:
         """Names of external tools that another tool of the turn has already, letter case aside."""
         taken = Counter(name.casefold() for name in self._offered(persona))
         taken.update((UI_COMMAND,) if persona.ui_commands else ())
+        taken.update((DELEGATE,) if persona.sub_agents else ())
         clashing = []
         for each in external_tools:
             taken[each.name.casefold()] += 1
@@ -138,6 +146,8 @@ class ToolRegistry:
         external = any(each.name == name for each in external_tools)
         if name == UI_COMMAND and persona.ui_commands:
             return UI_FACTS
+        if name == DELEGATE and persona.sub_agents:
+            return AGENT_FACTS
         own = self._offered(persona).get(name if external else self._aliases.get(name, name))
         if own is not None:
             return _facts(own, "memory" if own.name in self._memory else "worker", arguments)

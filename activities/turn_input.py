@@ -13,6 +13,8 @@ from activities.wire import Sparse, StrictWire
 
 PROMPT_CHARS = 20_000
 MAX_TOOL_ROUNDS = 200
+# How deep sub-agents may have sub-agents.
+MAX_DEPTH = 3
 SECRET_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 
 
@@ -126,6 +128,12 @@ class TurnLimits(StrictWire):
     on_limit: Literal["stop", "ask"] = Field(default="stop", exclude_if=lambda value: value == "stop")
 
 
+class Delegation(StrictWire):
+    """What the turn of a sub-agent is told of the turn that handed it its task. `depth` counts from 1."""
+
+    depth: int = Field(ge=1, le=MAX_DEPTH)
+
+
 class TurnInput(StrictWire):
     """One user message and everything that decides how its turn runs.
 
@@ -152,4 +160,5 @@ class TurnInput(StrictWire):
     histories: tuple[dict[str, Any], ...] | None = None
     history_ref: str | None = Field(default=None, max_length=200)
     instance: InstanceTurn | None = None
+    delegation: Sparse[Delegation] = None
     required_guardrails: Sparse[tuple[str, ...]] = Field(default=None, max_length=100)

@@ -109,6 +109,7 @@ output = conversation.GMIOutput(
     conversation_id="c1",
     turn_id="t1",
     memory={"planned": {"entries": 2}},
+    model_calls=3,
 )
 
 host_tool = turn_input.ExternalTool(
@@ -154,6 +155,7 @@ options = turn_input.TurnOptions(
     reasoning_trace=True,
 )
 pause_options = turn_input.PauseOptions(timeout="PT1H", on_timeout="fail")
+delegation = turn_input.Delegation(depth=2)
 limits = turn_input.TurnLimits(
     max_tool_rounds=3, max_model_calls=4, max_tokens=5, max_cost_usd=0.5, deadline=LATER, on_limit="ask"
 )
@@ -178,6 +180,7 @@ given = turn_input.TurnInput(
     histories=({"type": "userMessage", "text": "hi"},),
     history_ref="h1",
     instance=instance_turn.model_copy(update={"persona": None}),
+    delegation=delegation,
     required_guardrails=("no_cards",),
 )
 guard_note = guard_contracts.GuardNote(
@@ -356,6 +359,7 @@ pending = shown.PendingCall(
     deadline=LATER,
     arguments_cut=True,
     arguments_ref="c1/t1/3",
+    persona_id="researcher",
 )
 request = shown.PendingRequest(
     pause_id="t1/0",
@@ -374,6 +378,12 @@ ack = shown.AnswerAck(
     accepted=("t1jn1zawl",), repeated=("a",), filled=("b",), kept_for_later=("c",), waiting_for=("d",)
 )
 rejected = shown.RejectedAnswer(at=NOW, channel="signal", reasons=(reason,))
+agent = shown.AgentStatus(
+    call_id="t1jn1zawl",
+    persona_id="researcher",
+    workflow_id="turn-c1-t1.t1jn1zawl",
+    waiting_for=("t1jn1zawl.a1b2c3d4e",),
+)
 status = shown.TurnStatus(
     turn_id="t1",
     conversation_id="c1",
@@ -388,6 +398,7 @@ status = shown.TurnStatus(
     memory={"entries": 2},
     rejected_answers=1,
     limits=limits,
+    agents=(agent,),
 )
 chunk = transcript.Chunk(
     sequence=3,

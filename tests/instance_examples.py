@@ -104,6 +104,7 @@ persona = personas.Persona(
     hard_limits=("Never promise a date.",),
     guardrails=("no_cards",),
     ui_commands=(command_kind,),
+    sub_agents=("researcher",),
     reasoning_trace_config=trace_limits,
     documents=(_document,),
     sentiment_tracking=tracking,

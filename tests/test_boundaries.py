@@ -31,7 +31,19 @@ UNNAMED = {
 }
 PURE = (
     *("rounds", "pause", "inbox", "answers", "start", "turn_state", "transcript", "display", "contracts", "names"),
-    *("budget", "collected_parts", "corrections", "function_stack", "limits", "pending", "turn_report", "usage"),
+    *(
+        "agent_input",
+        "agent_messages",
+        "agents",
+        "budget",
+        "collected_parts",
+        "corrections",
+        "function_stack",
+        "limits",
+        "pending",
+        "turn_report",
+        "usage",
+    ),
     *("gmi_context", "gmi_trace", "gmi_character", "gmi_feedback", "gmi_lifecycle", "gmi_health", "gmi_reflection"),
     *(
         "gmi_contracts",

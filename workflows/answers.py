@@ -132,6 +132,22 @@ def read_answer(arguments: Sequence[Any], form: Literal["many", "one"]) -> Answe
     return _read_many(raw) if form == "many" else _read_one(raw)
 
 
+def as_result(call_id: str, resolution: Resolution) -> dict[str, Any]:
+    """A result as it is sent: what `read_answer` reads as this resolution of the call."""
+    match resolution:
+        case Output(value):
+            return {"toolCallId": call_id, "output": value}
+        case Failure(error, output):
+            details = error.model_dump(mode="json", by_alias=True)
+            return {"toolCallId": call_id, "errorDetails": details, "output": output}
+        case Approve():
+            return {"toolCallId": call_id, "decision": "approve"}
+        case Reject(reason):
+            return {"toolCallId": call_id, "decision": "reject", "reason": reason}
+        case Edit(arguments):
+            return {"toolCallId": call_id, "decision": "edit", "arguments": arguments}
+
+
 def _read_many(raw: dict[str, Any]) -> Answer | Refusal:
     results = raw.get("results")
     if isinstance(results, dict):

@@ -78,6 +78,19 @@ class Budget:
         self.refusal = _refusal(resolution)
         return f"The host did not raise {limit}" + (f": {self.refusal}" if self.refusal else "")
 
+    def grow(self, call: PendingCall, resolution: Resolution | None) -> None:
+        """A sub-agent got more than its share: so much more there is for the turn, or it would be at its own limit next."""
+        limit: LimitName = call.arguments["limit"]
+        value, has = call.arguments["value"], self.limits.model_dump(mode="json", by_alias=True, exclude_none=True)
+        if limit == "maxToolRounds" or limit not in has or not isinstance(resolution, Output | Approve):
+            return
+        new = resolution.value[limit] if isinstance(resolution, Output) else suggested_raise(call)[limit]
+        if limit == "deadline":
+            later = max(datetime.fromisoformat(new), datetime.fromisoformat(has[limit])).isoformat()
+            self.limits = _raised(self.limits, {limit: later})
+        else:
+            self.limits = _raised(self.limits, {limit: round(has[limit] + new - value, 9)})
+
     def explained(self, error: ErrorDetails | None) -> ErrorDetails | None:
         """The error of a limit with the reason for which the host did not raise it."""
         if error is None or self.refusal is None or not error.code.startswith("LIMIT_"):
@@ -87,7 +100,7 @@ class Budget:
     def _schema(self, reached: Reached, progress: Progress, began: datetime, now: datetime) -> dict[str, Any]:
         used = {
             "maxToolRounds": progress.tool_rounds,
-            "maxModelCalls": progress.model_calls,
+            "maxModelCalls": progress.calls,
             "maxTokens": progress.usage.total_tokens,
             "maxCostUSD": progress.usage.total_cost_usd or 0.0,
         }

@@ -122,4 +122,4 @@ class FunctionChoice:
             return False
         if limits.max_model_calls is None or (limits.on_limit == "ask" and questions == 1):
             return True
-        return progress.model_calls + questions < limits.max_model_calls
+        return progress.calls + questions < limits.max_model_calls

@@ -19,7 +19,8 @@ class PendingCall(Wire):
     the part of its arguments that is a person's to give (`input_schema` is then the schema of that part). A `budget` call is the
     turn's own: it asks for more than a limit allows.
 
-    With `arguments_cut` the arguments are {"preview": text}, and `arguments_ref` names the stored row that has them whole.
+    `persona_id` is set for a call of a sub-agent: the persona that asks. With `arguments_cut` the arguments are
+    {"preview": text}, and `arguments_ref` names the stored row that has them whole.
     """
 
     id: str
@@ -32,6 +33,7 @@ class PendingCall(Wire):
     deadline: datetime | None = None
     arguments_cut: bool = False
     arguments_ref: str | None = None
+    persona_id: str | None = None
 
     @model_serializer(mode="wrap")
     def _leave_out_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -78,6 +80,15 @@ class RejectedAnswer(Wire):
     reasons: tuple[ItemReason, ...]
 
 
+class AgentStatus(Wire):
+    """A sub-agent at work: the call that started it, the turn that it is, and the ids of the calls it waits for."""
+
+    call_id: str
+    persona_id: str
+    workflow_id: str
+    waiting_for: tuple[str, ...] = ()
+
+
 class TurnStatus(Wire):
     """Where a turn stands. `state` is one of the AgentOS GMI states, `phase` ours; `limits` are as the host has raised them."""
 
@@ -94,3 +105,4 @@ class TurnStatus(Wire):
     memory: dict[str, Any] | None = None
     rejected_answers: int = 0
     limits: TurnLimits | None = None
+    agents: tuple[AgentStatus, ...] = ()

@@ -13,11 +13,17 @@ LimitName = Literal["maxToolRounds", "maxModelCalls", "maxTokens", "maxCostUSD",
 
 @dataclass(slots=True)
 class Progress:
-    """How far a turn has come; what limits are measured against."""
+    """How far a turn has come; what limits are measured against. `agent_calls` are the model calls of its sub-agents."""
 
     tool_rounds: int = 0
     model_calls: int = 0
+    agent_calls: int = 0
     usage: CostAggregator = field(default_factory=CostAggregator)
+
+    @property
+    def calls(self) -> int:
+        """All model calls, those of sub-agents among them."""
+        return self.model_calls + self.agent_calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +49,12 @@ def may_call_tools(limits: TurnLimits, progress: Progress) -> bool:
     """
     if progress.tool_rounds >= limits.max_tool_rounds:
         return False
-    return (
-        limits.on_limit == "ask" or limits.max_model_calls is None or limits.max_model_calls - progress.model_calls > 1
-    )
+    return limits.on_limit == "ask" or limits.max_model_calls is None or limits.max_model_calls - progress.calls > 1
 
 
 def limit_reached(limits: TurnLimits, progress: Progress, now: datetime) -> Reached | None:
     """The limit that forbids another model call, or None."""
-    calls, tokens, spent = progress.model_calls, progress.usage.total_tokens, progress.usage.total_cost_usd
+    calls, tokens, spent = progress.calls, progress.usage.total_tokens, progress.usage.total_cost_usd
     if limits.deadline is not None and now >= limits.deadline:
         return deadline_reached(limits.deadline, now)
     if (most := limits.max_model_calls) is not None and calls >= most:
@@ -86,4 +90,4 @@ def forced_answer(limits: TurnLimits, progress: Progress) -> ErrorDetails:
         return reached.error
     most = limits.max_model_calls
     what = f"the last of {most} model calls was made without tools"
-    return Reached("maxModelCalls", progress.model_calls, most or 0, errors.LIMIT_MODEL_CALLS, what).error
+    return Reached("maxModelCalls", progress.calls, most or 0, errors.LIMIT_MODEL_CALLS, what).error

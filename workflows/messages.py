@@ -16,10 +16,13 @@ with workflow.unsafe.imports_passed_through():
     from activities.conversation import CostAggregator, ErrorDetails, GMIOutput
     from activities.errors import SYS_VALIDATION_ERROR
     from activities.turn_input import TurnInput
+    from workflows.agent_messages import read_fill, read_notice
+    from workflows.agents import FILL_CALLS
     from workflows.answers import Answer, Refusal, read_answer, refused
     from workflows.contracts import AnswerAck, PendingRequest, RejectedAnswer, TurnStatus
     from workflows.display import pause_details
     from workflows.inbox import Early
+    from workflows.names import TURN_STOPPED
     from workflows.pause import Accepted
     from workflows.start import read_turn_input
     from workflows.transcript import Page, read_cursor
@@ -82,6 +85,26 @@ class TurnMessages:
             self._reject(refused("settle: no pause is open"), "signal")
         else:
             self._state.settle_asked = True
+
+    @workflow.signal(name=FILL_CALLS, description="Calls that nobody will answer; sent to a sub-agent by its caller.")
+    def fill_calls(self, *arguments: Any) -> None:
+        """Close calls of the pause as not run, for the reason given."""
+        pause = self._state.inbox.pause
+        asked = read_fill(arguments)
+        if asked is None or pause is None:
+            self._reject(refused(f"{FILL_CALLS}: " + ("no pause is open" if asked else "unreadable")), "signal")
+            return
+        self._state.note_filled(pause.fill_some(asked.call_ids, asked.reason), workflow.now())
+
+    @workflow.signal(name=TURN_STOPPED, description="A sub-agent of this turn tells where it stands.")
+    def turn_stopped(self, *arguments: Any) -> None:
+        """Take the notice, or record why not."""
+        state = self._state
+        notice = read_notice(arguments)
+        if isinstance(notice, str):
+            self._reject(refused(notice), "signal")
+        elif not state.agents.hear(notice, workflow.info().workflow_id, state.given.external_tools):
+            self._reject(refused(f"{TURN_STOPPED}: comes from no sub-agent of this turn"), "signal")
 
     @workflow.signal(name="supersede", description="The user moved on to another turn; sent by that turn.")
     def supersede(self, *arguments: Any) -> None:
@@ -179,6 +202,7 @@ class TurnMessages:
         if pause is not None and verdict.new:
             pause.take(verdict)
             state.options = answer.options or state.options
+            state.pass_on(pause, [item.call_id for item in verdict.new])
             filled = self._fill_left_out() if answer.partial == "fill" else ()
             self._show_pause()
         return AnswerAck(

@@ -1,4 +1,4 @@
-"""A turn of an instance tells it where it stands: at every stop, and at its end."""
+"""A turn of an instance, or of a sub-agent, tells who started it where it stands: at every stop, and at its end."""
 
 from typing import Any
 
@@ -8,6 +8,7 @@ from temporalio.exceptions import FailureError, is_cancelled_exception
 with workflow.unsafe.imports_passed_through():
     from activities.conversation import GMIOutput
     from activities.json_values import encoded_size
+    from workflows.agent_messages import told_output, told_pending
     from workflows.contracts import PendingRequest
     from workflows.gmi_contracts import TurnNotice
     from workflows.names import TURN_STOPPED
@@ -19,25 +20,24 @@ PENDING_BYTES = 64_000
 
 
 class Parent:
-    """The instance whose child this turn is, if it is one. A turn that was started alone tells nobody."""
+    """The instance or the turn whose child this turn is, if it is one. A turn that was started alone tells nobody."""
 
     def __init__(self, state: TurnState) -> None:
         self._state = state
         self._number = 0
 
     async def tell(self) -> None:
-        """Say where the turn stands now. An instance that is gone is not missed."""
+        """Say where the turn stands now. A parent that is gone is not missed."""
         state, parent = self._state, workflow.info().parent
         # Both are needed: a field that a stranger sent must not make the turn signal a workflow of the stranger's choice.
-        if state.given.instance is None or parent is None:
+        if (state.given.instance is None and state.given.delegation is None) or parent is None:
             return
         self._number += 1
         notice = TurnNotice(
             workflow_id=workflow.info().workflow_id,
             turn_id=state.turn_id,
             number=self._number,
-            output=_bounded(current_output(state)),
-            pending=_small(state.pending_request()),
+            **(_for_instance(state) if state.given.delegation is None else _for_caller(state)),
         )
         handle: workflow.ExternalWorkflowHandle[Any] = workflow.get_external_workflow_handle(parent.workflow_id)
         try:
@@ -45,7 +45,16 @@ class Parent:
         except FailureError as gone:
             if is_cancelled_exception(gone):
                 raise
-            workflow.logger.info("the instance of this turn did not take its word: %s", gone)
+            workflow.logger.info("the parent of this turn did not take its word: %s", gone)
+
+
+def _for_instance(state: TurnState) -> dict[str, Any]:
+    return {"output": _bounded(current_output(state)), "pending": _small(state.pending_request())}
+
+
+def _for_caller(state: TurnState) -> dict[str, Any]:
+    pending = told_pending(state.pending_request(), state.given.external_tools)
+    return {"output": told_output(current_output(state)), "pending": pending}
 
 
 def _small(pending: PendingRequest | None) -> PendingRequest | None:

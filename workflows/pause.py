@@ -19,7 +19,15 @@ from workflows.budget import raise_fault
 from workflows.contracts import ItemReason, PendingCall, SlotState
 
 FillReason = Literal[
-    "left_out", "deadline", "call_timeout", "settled", "cancelled", "superseded", "turn_deadline", "failed"
+    "left_out",
+    "deadline",
+    "call_timeout",
+    "settled",
+    "cancelled",
+    "superseded",
+    "turn_deadline",
+    "failed",
+    "moved_on",
 ]
 
 # A refusal names so many of the calls that wait.
@@ -37,7 +45,14 @@ FILL_MESSAGES: dict[FillReason, str] = {
     "superseded": "Nothing was executed: the user moved on to a new message while this call was waiting.",
     "turn_deadline": "Nothing was executed: the turn reached its own deadline while this call was waiting.",
     "failed": "Nothing was executed: the turn failed before this call was run.",
+    "moved_on": "Nothing was executed here: the agent that made this call does not wait for it any more.",
 }
+
+
+def agent_of(call_id: str) -> tuple[str, str] | None:
+    """The call that started the sub-agent whose call this is, and the id the agent has for it; None for a call of the turn."""
+    call, dot, rest = call_id.partition(".")
+    return (call, rest) if dot else None
 
 
 def not_run(call_id: str, tool_name: str, reason: FillReason) -> ToolCallResult:
@@ -70,8 +85,13 @@ class Slot:
     @property
     def runs_in_worker(self) -> bool:
         """Whether a person let the worker run the call: its result is still to come."""
-        approved = isinstance(self.resolution, Approve | Edit) and self.call.kind != "budget"
-        return approved or self.human_part is not None
+        approved = isinstance(self.resolution, Approve | Edit) or self.human_part is not None
+        return approved and self.is_models
+
+    @property
+    def is_models(self) -> bool:
+        """Whether the model of this turn made the call, so that it needs a result: not the turn itself, nor a sub-agent."""
+        return self.call.kind != "budget" and agent_of(self.call.id) is None
 
     @property
     def human_part(self) -> Output | None:
@@ -81,7 +101,7 @@ class Slot:
     def result(self) -> ToolCallResult | None:
         """The result the host or the fill gave; None while open and for a call the worker runs, or that is not the model's."""
         call = self.call
-        if call.kind == "budget":
+        if not self.is_models:
             return None
         if self.filled:
             return not_run(call.id, call.name, self.filled)
@@ -142,8 +162,15 @@ class Pause:
 
     @property
     def asks_for_budget(self) -> bool:
-        """Whether it is about the turn's own limits, and no call of the model waits."""
-        return any(slot.call.kind == "budget" for slot in self.slots)
+        """Whether nothing is open but questions about limits."""
+        return all(call.kind == "budget" for call in self.open_calls)
+
+    def add(self, calls: Iterable[PendingCall]) -> None:
+        """More calls wait, those of sub-agents."""
+        shown = sum(_schema_bytes(slot.shown) for slot in self.slots)
+        for slot in _slots(calls, SHOWN_SCHEMA_BYTES - shown):
+            self.slots.append(slot)
+            self._by_id[slot.call.id] = slot
 
     @property
     def calls(self) -> tuple[PendingCall, ...]:
@@ -193,6 +220,10 @@ class Pause:
         """Close every open slot without a result of the host; the calls it closed."""
         return self._fill(self.slots, reason)
 
+    def fill_some(self, call_ids: Iterable[str], reason: FillReason) -> list[PendingCall]:
+        """Close these slots where they are open; ids of other calls are passed over. The calls it closed."""
+        return self._fill([self._by_id[call_id] for call_id in call_ids if call_id in self._by_id], reason)
+
     def expire(self, now: datetime) -> list[PendingCall]:
         """Close what `now` is too late for: single calls past their own time, everything past the pause's."""
         if now >= self.deadline:
@@ -213,13 +244,17 @@ class Pause:
         return [result for result in (*hosts, *fills) if result is not None]
 
 
-def _slots(calls: Iterable[PendingCall]) -> list[Slot]:
-    room, slots = SHOWN_SCHEMA_BYTES, []
+def _slots(calls: Iterable[PendingCall], room: int = SHOWN_SCHEMA_BYTES) -> list[Slot]:
+    slots = []
     for call in calls:
-        room -= encoded_size((call.input_schema, call.output_schema))
+        room -= _schema_bytes(call)
         shown = call if room >= 0 else call.model_copy(update={"input_schema": None, "output_schema": None})
         slots.append(Slot(call, shown))
     return slots
+
+
+def _schema_bytes(call: PendingCall) -> int:
+    return encoded_size((call.input_schema, call.output_schema))
 
 
 def _judge_closed(slot: Slot, digest: str) -> str:

@@ -51,7 +51,15 @@ class Show:
     result: ToolCallResult
 
 
-Disposition = Refuse | Run | Wait | Show
+@dataclass(frozen=True, slots=True)
+class Delegate:
+    """The call is a task for another persona: a turn of it gives the result."""
+
+    persona_id: str
+    task: str
+
+
+Disposition = Refuse | Run | Wait | Show | Delegate
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +97,22 @@ def judge_call(call: RequestedCall, external: ExternalTool | None, corrections: 
     if call.tool.kind == "ui":
         sent = ToolCallResult(tool_call_id=call.id, tool_name=call.name, output="sent")
         return Show(command_of(call.id, call.arguments), sent)
+    if call.tool.kind == "agent":
+        return _delegation(call)
     if call.tool.kind == "external" or call.tool.external:
         return Wait(call.tool, "external", external)
     human = corrections.human_part(call)
     if call.tool.human_schema is not None and human is None:
         return Wait(call.tool, "human")
     return Wait(call.tool, "approval", human=human) if call.tool.needs_approval else Run(call.tool, human)
+
+
+def _delegation(call: RequestedCall) -> Disposition:
+    if call.arguments_cut:
+        # A reply with very many calls shortens what crosses the history, and half a task is none.
+        message = "The task did not fit beside the other calls of the reply: call again with it alone."
+        return Refuse(failed(call, ErrorDetails(code=errors.TOOL_CALL_CUT, message=message)))
+    return Delegate(call.arguments["persona"], call.arguments["task"])
 
 
 def failed(call: RequestedCall, error: ErrorDetails) -> ToolCallResult:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from activities.conversation import ErrorDetails, GMIOutput, ToolCall
 from activities.json_values import encoded_size
-from workflows.contracts import TurnPhase, TurnStatus
+from workflows.contracts import AgentStatus, TurnPhase, TurnStatus
 from workflows.turn_state import TurnState
 
 FINAL_CALLS_BYTES = 500_000
@@ -35,6 +35,7 @@ def final_output(state: TurnState, error: ErrorDetails | None) -> GMIOutput:
         rag_sources=state.sources,
         conversation_id=state.conversation_id,
         turn_id=state.turn_id,
+        model_calls=state.progress.calls if state.given.delegation is not None else None,
         **state.parts.fields(),
     )
 
@@ -76,6 +77,15 @@ def status(state: TurnState) -> TurnStatus:
         memory=state.begun.memory.model_dump(by_alias=True, exclude_none=True) if state.begun else None,
         rejected_answers=state.inbox.rejected_count,
         limits=state.limits,
+        agents=tuple(
+            AgentStatus(
+                call_id=agent.call_id,
+                persona_id=agent.persona_id,
+                workflow_id=agent.workflow_id,
+                waiting_for=tuple(call.id for call in agent.pending),
+            )
+            for agent in state.agents.at_work.values()
+        ),
     )
 
 

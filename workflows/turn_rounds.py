@@ -12,11 +12,12 @@ with workflow.unsafe.imports_passed_through():
     from activities.conversation import ErrorDetails
     from workflows.answers import Edit
     from workflows.pause import FillReason, Pause, Slot
-    from workflows.rounds import Run, Wait
-    from workflows.turn_work import Running, TurnWork, all_of, cancel
+    from workflows.rounds import Delegate, Run, Wait
+    from workflows.turn_agents import TurnAgents
+    from workflows.turn_work import Running, all_of, cancel
 
 
-class TurnRounds(TurnWork):
+class TurnRounds(TurnAgents):
     """Rounds over the state of one turn."""
 
     async def _run_round(self, reply: ModelReply) -> None:
@@ -29,15 +30,37 @@ class TurnRounds(TurnWork):
             for planned in self._state.round
             if isinstance(planned.disposition, Run)
         }
+        agents = {
+            planned.call.id: asyncio.create_task(self._run_agent(planned, planned.disposition))
+            for planned in self._state.round
+            if isinstance(planned.disposition, Delegate)
+        }
+        running |= agents
         try:
             if self._state.waiting:
                 pause = self._state.open_pause(reply, workflow.info().workflow_id, workflow.now())
                 await self._wait_for_host(pause, running)
+            if agents:
+                await self._attend(agents, running)
             await self._unless_stopped(all_of(running))
         except (asyncio.CancelledError, Exception):
             # Not `finally`: an evicted workflow is closed with GeneratorExit, and must not await anything then.
             await cancel(running)
             raise
+
+    async def _attend(self, agents: Running, running: Running) -> None:
+        """Put what sub-agents ask before the host, until all have ended."""
+        state = self._state
+
+        def is_called() -> bool:
+            return bool(state.agents.new_calls or state.agents.outbox) or all(task.done() for task in agents.values())
+
+        while not all(task.done() for task in agents.values()):
+            await self._unless_stopped(workflow.wait_condition(is_called))
+            await self._send_to_agents()
+            if state.agents.new_calls:
+                pause = state.open_agents_pause(workflow.info().workflow_id, workflow.now())
+                await self._wait_for_host(pause, running)
 
     async def _over_budget(self, *, for_tools: bool = True) -> ErrorDetails | None:
         """The limit that ends the turn here, or None. Where limits ask, the host may raise it first."""
@@ -59,6 +82,7 @@ class TurnRounds(TurnWork):
         if not pause.is_settled:
             await self._parent.tell()
         while True:
+            await self._serve_agents(pause)
             running |= {slot.call.id: self._run_approved(slot) for slot in _unstarted(pause, running)}
             if pause.is_settled or self._is_stopped:
                 break
@@ -75,7 +99,13 @@ class TurnRounds(TurnWork):
         due = min(filter(None, (pause.next_deadline, state.stops_at)))
         try:
             await workflow.wait_condition(
-                lambda: pause.is_settled or self._is_stopped or state.settle_asked or bool(_unstarted(pause, running)),
+                lambda: (
+                    pause.is_settled
+                    or self._is_stopped
+                    or state.settle_asked
+                    or bool(_unstarted(pause, running))
+                    or state.agents.has_news(pause)
+                ),
                 timeout=max(timedelta(), due - now),
                 timeout_summary="deadline of the pause",
             )

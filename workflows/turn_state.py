@@ -18,6 +18,8 @@ from activities.selection import ChoicePhase, ChoiceReply
 from activities.sources import RagRetrievedChunk
 from activities.turn_input import TurnInput, TurnLimits, TurnOptions
 from workflows import rounds
+from workflows.agent_input import agent_input, depth_of
+from workflows.agents import Agent, Agents, agent_result
 from workflows.answers import Reject
 from workflows.budget import Budget
 from workflows.collected_parts import CollectedParts
@@ -26,13 +28,15 @@ from workflows.corrections import Corrections
 from workflows.function_stack import FunctionStack
 from workflows.inbox import Inbox
 from workflows.limits import Progress, Reached
-from workflows.pause import FillReason, Pause, not_run
+from workflows.pause import FillReason, Pause, agent_of, not_run
 from workflows.pending import pending_call
-from workflows.rounds import PlannedCall, Refuse, Show, Wait
+from workflows.rounds import Delegate, PlannedCall, Refuse, Show, Wait
 from workflows.transcript import Transcript
-from workflows.usage import add_usage
+from workflows.usage import add_totals, add_usage
 
 SHOWN_RESULT_BYTES = 8_000
+# Why a call of a sub-agent is filled, where the agent lives on and has to hear of it.
+PASSED_ON: tuple[FillReason, ...] = ("left_out", "deadline", "call_timeout", "settled")
 FINAL_TEXT_CHARS = 64_000
 OVER: tuple[TurnPhase, ...] = ("closing", "completed", "failed", "cancelled", "superseded")
 
@@ -67,6 +71,8 @@ class TurnState:
     text: str = ""
     text_ref: str | None = None
     own_calls: dict[str, ToolCall] = field(default_factory=dict)
+    agents: Agents = field(default_factory=Agents)
+    share: TurnLimits = field(default_factory=TurnLimits)
     parts: CollectedParts = field(default_factory=CollectedParts)
     output: GMIOutput | None = None
     settle_asked: bool = False
@@ -157,7 +163,8 @@ class TurnState:
 
     def open_round(self, reply: ModelReply, now: datetime) -> None:
         """Plan the calls of a reply; refused ones have their result at once."""
-        self.round = rounds.plan_round(reply, self.given.external_tools, self.corrections)
+        plan = rounds.plan_round(reply, self.given.external_tools, self.corrections)
+        self.round, self.share = self.agents.admit(plan, depth_of(self.given), self.limits, self.progress)
         self.round_noted = False
         self.rows = reply.row + 1 + len(self.round)
         self.progress.tool_rounds += 1
@@ -244,8 +251,9 @@ class TurnState:
         rationale: str | None,
         workflow_id: str,
         now: datetime,
+        *deadlines: datetime,
     ) -> Pause:
-        deadline = now + parse_duration(self.given.pause.timeout)
+        deadline = min([now + parse_duration(self.given.pause.timeout), *deadlines])
         pause = Pause.of(f"{self.turn_id}/{name}", calls, deadline)
         self.inbox.open(pause, worker_calls)
         self.phase, self.settle_asked = "waiting", False
@@ -276,7 +284,7 @@ class TurnState:
         self.note_filled(pause.fill(reason), now)
         for result in pause.results():
             self.set_result(self.planned(result.tool_call_id), result, now)
-        for planned in self.waiting if not pause.asks_for_budget else ():
+        for planned in (each for each in self.waiting if pause.knows(each.call.id)):
             slot = pause.slot(planned.call.id)
             if slot.call.kind != "external" and isinstance(slot.resolution, Reject):
                 # A tool of the worker that a person refused: run or refused, the final output names it.
@@ -289,6 +297,55 @@ class TurnState:
         [slot] = pause.slots
         self.transcript.note("STATE_CHANGE", self.budget.take(slot.call, slot.resolution, began, now), now)
 
+    def start_agent(self, planned: PlannedCall, task: Delegate, workflow_id: str) -> tuple[Agent, dict[str, Any]]:
+        """A sub-agent is about to start; the input of its turn."""
+        self.note_own_call(planned)
+        call_id = planned.call.id
+        agent = self.agents.start(call_id, task.persona_id, workflow_id, self.given.external_tools)
+        return agent, agent_input(self.given, self.conversation_id, call_id, task, self.share)
+
+    def end_agent(self, planned: PlannedCall, agent: Agent, output: GMIOutput, now: datetime) -> None:
+        """A sub-agent has ended: its words are the result of the call, and what it used counts."""
+        self._count(agent, output)
+        self.set_result(planned, agent_result(planned, output), now)
+
+    def lose_agent(self, agent: Agent) -> None:
+        """A sub-agent was stopped with this turn; what it told at its end counts."""
+        if agent.call_id in self.agents.at_work:
+            self._count(agent, agent.output)
+
+    def _count(self, agent: Agent, output: GMIOutput | None) -> None:
+        self.agents.end(agent)
+        if output is not None and output.usage is not None:
+            self.progress.usage = add_totals(self.progress.usage, output.usage)
+            self.progress.agent_calls += output.model_calls or 0
+
+    def open_agents_pause(self, workflow_id: str, now: datetime) -> Pause:
+        """The round's calls are under way, and sub-agents among them wait for the host."""
+        self.agents.pauses += 1
+        calls, deadlines = self.agents.new_calls, self.agents.deadlines
+        self.agents.asked |= {call.id for call in calls}
+        name = f"{self.progress.model_calls - 1}.{self.agents.pauses}"
+        return self._open(name, calls, set(), None, workflow_id, now, *deadlines)
+
+    def join_pause(self, pause: Pause, now: datetime) -> list[PendingCall]:
+        """What sub-agents newly wait for joins the pause, what they gave up is closed. The calls that joined."""
+        self.note_filled(pause.fill_some(self.agents.gone(pause), "moved_on"), now)
+        added = self.agents.new_calls
+        self.agents.asked |= {call.id for call in added}
+        pause.add(added)
+        if added and self.request is not None:
+            self.transcript.pause_opened(self.request.model_copy(update={"tool_calls": tuple(added)}), now)
+        return added
+
+    def pass_on(self, pause: Pause, call_ids: Sequence[str]) -> None:
+        """What the host said of calls of sub-agents is for them to hear; a raise of their share is one of the turn's budget."""
+        slots = [pause.slot(call_id) for call_id in call_ids]
+        self.agents.pass_on(slots)
+        for slot in slots:
+            if slot.call.kind == "budget" and agent_of(slot.call.id) is not None:
+                self.budget.grow(slot.call, slot.resolution)
+
     def abandon_round(self, reason: FillReason, now: datetime) -> None:
         """The turn ends in the middle of a round: every call still gets a result, and no answer is lost."""
         if self.inbox.pause is not None:
@@ -299,7 +356,12 @@ class TurnState:
             if isinstance(planned.disposition, Wait) and planned.call.id not in self.own_calls:
                 self.set_result(planned, not_run(planned.call.id, planned.call.name, reason), now)
             else:
-                message = "The turn ended while the tool was running; its effect may or may not have happened."
+                what = (
+                    "agent was at work; it was stopped"
+                    if isinstance(planned.disposition, Delegate)
+                    else "tool was running"
+                )
+                message = f"The turn ended while the {what}; its effect may or may not have happened."
                 error = ErrorDetails(code=errors.TOOL_CANCELLED, message=message)
                 self.set_result(planned, rounds.failed(planned.call, error), now)
         if not self.round_noted:
@@ -307,7 +369,11 @@ class TurnState:
             self.note_called()
 
     def note_filled(self, calls: Sequence[PendingCall], now: datetime) -> None:
-        """Tell in the trace which calls nobody ran."""
+        """Tell in the trace which calls nobody ran, and the sub-agents that made some of them."""
+        pause = self.inbox.pause
+        for call in calls:
+            if pause is not None and (reason := pause.slot(call.id).filled) in PASSED_ON:
+                self.agents.pass_on_fills([call], reason)
         if calls:
             self.transcript.note("WARNING", f"Filled as not run: {', '.join(call.name for call in calls)}", now)
 

@@ -18,6 +18,29 @@ def add_usage(total: CostAggregator, used: ModelUsage | None, provider: str, mod
     )
 
 
+def add_totals(total: CostAggregator, other: CostAggregator) -> CostAggregator:
+    """The sum of what a turn and a turn it started have used."""
+    breakdown = total.breakdown
+    for entry in other.breakdown:
+        used = ModelUsage(
+            prompt_tokens=entry.prompt_tokens,
+            completion_tokens=entry.completion_tokens,
+            total_tokens=entry.tokens,
+            cost_usd=entry.cost_usd,
+        )
+        breakdown = _add_to_breakdown(breakdown, used, entry.provider_id, entry.model_id)
+    return total.model_copy(
+        update={
+            "total_tokens": total.total_tokens + other.total_tokens,
+            "prompt_tokens": total.prompt_tokens + other.prompt_tokens,
+            "completion_tokens": total.completion_tokens + other.completion_tokens,
+            "total_cost_usd": add_cost(total.total_cost_usd, other.total_cost_usd),
+            "calls_without_usage": total.calls_without_usage + other.calls_without_usage,
+            "breakdown": breakdown,
+        }
+    )
+
+
 def add_cost(total: float | None, cost: float | None) -> float | None:
     """The sum of two costs in dollars, of which either may be unknown."""
     return total if cost is None else round((total or 0.0) + cost, 9)

@@ -301,6 +301,38 @@ async def guarded(harness: Harness) -> Turn:
     return turn
 
 
+async def sub_agents(harness: Harness) -> Turn:
+    """Two agents beside a call of the turn's own: one pause, answered in pieces; then one that asks alone."""
+    await harness.workers[-1].stop()
+    lead = Persona(id="lead", base_system_prompt="You are lead.", sub_agents=("clerk",))
+    clerk = Persona(id="clerk", base_system_prompt="You are clerk.")
+    await harness.work(AgentApp(personas=[lead, clerk], tools=[look, transfer]))
+    task = ("delegate", {"persona": "clerk", "task": "Send 5."})
+    replies = deque([Saying(calls=(task, ("ask", {}), task)), Saying(calls=(task,)), Saying("Done.")])
+
+    def reply(request: dict[str, Any]) -> Saying:
+        if "You are lead." in json.dumps(request["messages"][0]):
+            return replies.popleft()
+        answered = request["messages"][-1]["role"] == "tool"
+        return Saying("Sent.") if answered else Saying(calls=(("transfer", {"amount": 5}),))
+
+    harness.model.handler = reply
+    turn = await harness.turns.start("Go", personaId="lead", externalTools=[external("ask")])
+
+    async def waits_for(count: int, known: Sequence[str] = ()) -> bool:
+        pending = await turn.pending()
+        return pending is not None and sum(call.id not in known for call in pending.tool_calls) == count
+
+    await until(lambda: waits_for(3))
+    calls = (await harness.pause(turn)).tool_calls or ()
+    for call in calls:
+        said = {"output": "yes"} if call.name == "ask" else {"decision": "approve"}
+        await turn.answer([{"toolCallId": call.id, **said}], partial="wait")
+    await until(lambda: waits_for(1, [call.id for call in calls]))
+    await turn.settle()
+    return turn
+
+
 async def instance(harness: Harness) -> Turn:
     """An instance: most of its members, a turn that pauses while another message waits, and its end."""
     gmi = GMI(harness.client, harness.task_queue, task_queue=harness.task_queue)
@@ -389,6 +421,7 @@ SCENES: list[Callable[[Harness], Awaitable[Turn]]] = [
     sources,
     output_parts,
     guarded,
+    sub_agents,
     instance,
     instance_continued,
     instance_watched,

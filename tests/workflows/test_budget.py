@@ -14,7 +14,7 @@ from workflows.contracts import PendingCall
 from workflows.limits import Progress
 
 BEGAN = NOW - HOUR
-SPENT = Progress(2, 4, CostAggregator(total_tokens=120, total_cost_usd=0.6))
+SPENT = Progress(2, 4, usage=CostAggregator(total_tokens=120, total_cost_usd=0.6))
 ALL: dict[str, Any] = {"maxToolRounds": 2, "maxModelCalls": 4, "maxTokens": 100, "maxCostUSD": 0.5, "deadline": NOW}
 # What as much again as at first is.
 AGAIN = {
