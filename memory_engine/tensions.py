@@ -109,6 +109,9 @@ class TensionBook:
         return [self._texts[tension_id] for tension_id in self.by_id]
 
     def _put(self, tension: KnowledgeTension) -> None:
+        if tension.id in self.by_id:
+            # An id that stands twice, in a snapshot made elsewhere: the key of the first must not lead to the second.
+            self._drop(tension.id)
         self.by_id[tension.id] = tension
         self._id_of_key[_key(tension)] = tension.id
         self._file(tension)
@@ -126,7 +129,8 @@ class TensionBook:
 
     def _drop(self, tension_id: str) -> None:
         tension = self.by_id.pop(tension_id)
-        self._id_of_key.pop(_key(tension), None)
+        if self._id_of_key.get(_key(tension)) == tension_id:
+            del self._id_of_key[_key(tension)]
         for filed in (self._active, self._settled, self._texts):
             filed.pop(tension_id, None)
 

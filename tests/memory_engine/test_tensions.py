@@ -100,3 +100,20 @@ def test_of_what_was_settled_long_ago_only_reusable_patterns_are_kept_for_ever()
     kept = [tension.claim_a.timestamp for tension in book.by_id.values()]
     assert kept[:2] == [3, 10]
     assert book.active() == []
+
+
+def test_an_id_that_stands_twice_in_a_snapshot_leaves_nothing_of_the_first() -> None:
+    book = TensionBook([each.model_copy(update={"id": "x"}) for each in (tension("a", "b"), tension("c", "d"))])
+    assert [held.claim_a.statement for held in book.active()] == ["c"]
+    assert book.add(tension("a", "b", 9))
+    assert {held.claim_a.statement for held in book.active()} == {"a", "c"}
+
+
+def test_a_pair_of_claims_that_stands_twice_in_a_snapshot_is_still_known_when_one_is_dropped() -> None:
+    first = tension("a", "b")
+    again = first.model_copy(update={"id": "another"})
+    book = TensionBook([first, again])
+    book.forget_source("nobody")
+    book._drop(first.id)
+    assert not book.add(tension("b", "a", 9))
+    assert list(book.by_id) == ["another"]
