@@ -36,6 +36,7 @@ async def test_it_beats_at_once_and_again_until_the_block_ends() -> None:
     assert beats == after
 
 
-async def test_outside_an_activity_it_does_nothing() -> None:
+async def test_outside_an_activity_nothing_beats() -> None:
+    before = asyncio.all_tasks()
     async with heartbeats():
-        pass
+        assert asyncio.all_tasks() == before

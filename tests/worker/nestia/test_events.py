@@ -131,14 +131,28 @@ async def test_listeners_of_one_event_are_told_at_once_and_events_in_order() -> 
 
 
 async def test_a_listener_that_hangs_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is given up at each event; others hear all of them."""
     monkeypatch.setattr("worker.nestia.listeners.LISTENER_SECONDS", 0.01)
+    heard: list[str] = []
+    given_up: list[str] = []
+
+    async def hang(event: Any) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            given_up.append(event.text)
+
     listeners = Listeners()
-    listeners.on("text", lambda _: asyncio.Event().wait())
-    listeners.tell("text", "turn", {"role": "user", "text": "a"})
+    listeners.on("text", hang)
+    listeners.on("text", lambda event: heard.append(event.text))
+    for text in ("a", "b"):
+        listeners.tell("text", "turn", {"role": "user", "text": text})
     telling = asyncio.create_task(listeners.run())
     async with asyncio.timeout(5):
         await listeners.told()
     telling.cancel()
+
+    assert (heard, given_up) == (["a", "b"], ["a", "b"])
 
 
 async def test_a_turn_that_fails_is_told_as_far_as_it_came(harness: Harness) -> None:
