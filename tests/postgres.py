@@ -21,14 +21,25 @@ _START_SECONDS = 60.0
 class PostgresServer:
     """A running server. Connects without a password, as the superuser `turnhold`."""
 
-    def __init__(self, process: subprocess.Popen[bytes], port: int) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], port: int, folder: Path, user: str | None) -> None:
         self.process = process
         self.port = port
+        self._folder = folder
+        self._user = user
         self._numbers = count(1)
 
     def url(self, database: str = "postgres") -> str:
         """The plain address of a database of this server."""
         return f"postgresql://turnhold@127.0.0.1:{self.port}/{database}"
+
+    def stop(self) -> None:
+        """End it as an operator does; connections break, data stays."""
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(20)
+
+    def start_again(self) -> None:
+        """Start it after a `stop`, at the same address."""
+        self.process = _start(self._folder, self._user, self.port)
 
     def new_database(self) -> str:
         """Create an empty database; returns its name."""
@@ -58,11 +69,12 @@ def running_postgres() -> Iterator[PostgresServer]:
         shutil.chown(folder, user)
     try:
         _init(folder / "data", user)
-        process, port = _start(folder, user)
+        port = _free_port()
+        server = PostgresServer(_start(folder, user, port), port, folder, user)
         try:
-            yield PostgresServer(process, port)
+            yield server
         finally:
-            _stop(process)
+            _stop(server.process)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -88,10 +100,9 @@ def _init(data: Path, user: str | None) -> None:
         raise RuntimeError(f"initdb failed: {made.stderr.decode(errors='replace')}")
 
 
-def _start(folder: Path, user: str | None) -> tuple[subprocess.Popen[bytes], int]:
+def _start(folder: Path, user: str | None, port: int) -> subprocess.Popen[bytes]:
     postgres = _binary("postgres")
     assert postgres is not None
-    port = _free_port()
     settings = {
         "listen_addresses": "127.0.0.1",
         "port": port,
@@ -118,7 +129,7 @@ def _start(folder: Path, user: str | None) -> tuple[subprocess.Popen[bytes], int
     except RuntimeError as error:
         _stop(process)
         raise RuntimeError(f"{error}: {log.read_text(errors='replace')}") from None
-    return process, port
+    return process
 
 
 def _await_answer(process: subprocess.Popen[bytes], port: int) -> None:

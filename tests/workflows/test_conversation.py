@@ -34,6 +34,22 @@ def roles(harness: Harness) -> list[str]:
     return [message["role"] for message in harness.model.requests[-1]["messages"] if message["role"] != "system"]
 
 
+async def reset(harness: Harness, turn: Turn, reapply: ResetReapplyType.ValueType) -> None:
+    """As `temporal workflow reset` to the turn's first task."""
+    history = await turn.handle.fetch_history()
+    task = next(e.event_id for e in history.events if e.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED)
+    await harness.client.workflow_service.reset_workflow_execution(
+        ResetWorkflowExecutionRequest(
+            namespace="default",
+            workflow_execution=WorkflowExecution(workflow_id=turn.id),
+            reason="test",
+            workflow_task_finish_event_id=task,
+            request_id=os.urandom(8).hex(),
+            reset_reapply_type=reapply,
+        )
+    )
+
+
 async def test_a_second_turn_is_refused_and_told_who_holds_the_conversation(harness: Harness) -> None:
     """The holder's pause is untouched."""
     await harness.work()
@@ -162,18 +178,7 @@ async def test_a_reset_turn_goes_on_with_the_same_calls_and_keys(harness: Harnes
     harness.model.say("Paid.")
     turn = await harness.turns.start("Pay", conversationId="c1")
     first = await turn.result()
-    history = await turn.handle.fetch_history()
-    task = next(e.event_id for e in history.events if e.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED)
-    await harness.client.workflow_service.reset_workflow_execution(
-        ResetWorkflowExecutionRequest(
-            namespace="default",
-            workflow_execution=WorkflowExecution(workflow_id=turn.id),
-            reason="test",
-            workflow_task_finish_event_id=task,
-            request_id=os.urandom(8).hex(),
-            reset_reapply_type=ResetReapplyType.RESET_REAPPLY_TYPE_NONE,
-        )
-    )
+    await reset(harness, turn, ResetReapplyType.RESET_REAPPLY_TYPE_NONE)
     again = await turn.result()
 
     assert (await turn.handle.describe()).status is WorkflowExecutionStatus.COMPLETED
@@ -181,6 +186,45 @@ async def test_a_reset_turn_goes_on_with_the_same_calls_and_keys(harness: Harnes
     assert [call.id for call in again.tool_calls or ()] == [call.id for call in first.tool_calls or ()]
     assert again.response_text == "Paid."
     assert len(harness.model.requests) == 2
+
+
+async def test_a_paused_turn_that_is_reset_waits_for_the_same_call(harness: Harness) -> None:
+    """The model is not asked again, and the answer to the call that was shown before is taken."""
+    await harness.work()
+    turn, call_id = await open_turn(harness)
+    await reset(harness, turn, ResetReapplyType.RESET_REAPPLY_TYPE_ALL_ELIGIBLE)
+    stop = await harness.pause(turn)
+    harness.model.say("Booked.")
+    await turn.answer([{"toolCallId": call_id, "output": "ok"}])
+
+    assert [call.id for call in stop.tool_calls or ()] == [call_id]
+    assert (await turn.result()).response_text == "Booked."
+    assert len(harness.model.requests) == 2
+
+
+async def test_an_old_turn_that_is_reset_changes_nothing_of_its_conversation(harness: Harness) -> None:
+    """Answers by update come back with the reset; later turns stay where they are. While one is open, the reset is refused."""
+    await harness.work()
+    old, call_id = await open_turn(harness)
+    harness.model.say("Booked.")
+    await old.answer([{"toolCallId": call_id, "output": "ok"}])
+    await old.result()
+    newer, newer_call = await open_turn(harness)
+    await reset(harness, old, ResetReapplyType.RESET_REAPPLY_TYPE_ALL_ELIGIBLE)
+    with pytest.raises(TurnFailed) as busy:
+        await old.result()
+    assert busy.value.code == errors.CONVERSATION_BUSY
+    harness.model.say("Twice.")
+    await newer.answer([{"toolCallId": newer_call, "output": "ok"}])
+    await newer.result()
+    await reset(harness, old, ResetReapplyType.RESET_REAPPLY_TYPE_ALL_ELIGIBLE)
+    assert (await old.result()).response_text == "Booked."
+    asked = len(harness.model.requests)
+    harness.model.say("Yes.")
+    await (await harness.turns.start("Still there?", conversationId="c1")).result()
+
+    assert len(harness.model.requests) == asked + 1 == 5
+    assert roles(harness) == [*["user", "assistant", "tool", "assistant"] * 2, "user"]
 
 
 async def test_memory_recalls_in_a_later_conversation_what_the_user_said(harness: Harness) -> None:
