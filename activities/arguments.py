@@ -49,6 +49,9 @@ def read_arguments(raw: Any) -> Arguments | BadArguments:
         value, end = json.JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError) as error:
         return _unreadable(text, error)
+    if isinstance(value, str) and value.lstrip().startswith("{") and not text[end:].strip():
+        # Some models write the object's text as a JSON string. What it says is as certain as the text.
+        return read_arguments(value)
     if not isinstance(value, dict):
         return BadArguments(Fault.NOT_AN_OBJECT, f"the arguments are a JSON {_kind(value)}, not an object")
     return _trailing_fault(text[end:].lstrip()) or _checked(value)

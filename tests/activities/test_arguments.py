@@ -28,6 +28,7 @@ def test_a_decoded_object_is_taken_for_its_text() -> None:
         ('\n {"city": "Žofie 日本"} ', {"city": "Žofie 日本"}),
         (r'{"a":"\ud83d\udc69"}', {"a": "👩"}),
         (r'{"a":"\u0000"}', {"a": "\x00"}),
+        (r'"{\"city\": \"Rome\"}"', {"city": "Rome"}),
     ],
 )
 def test_an_object_is_read_with_its_braces_in_strings_and_without_the_prose_after_it(raw: str, value: object) -> None:
@@ -53,6 +54,9 @@ def test_an_object_is_read_with_its_braces_in_strings_and_without_the_prose_afte
         ('{"a":' * 200 + "1" + "}" * 200, Fault.MALFORMED),
         ("[1, 2]", Fault.NOT_AN_OBJECT),
         ('"text"', Fault.NOT_AN_OBJECT),
+        (r'"\"{}\""', Fault.NOT_AN_OBJECT),
+        (r'"{\"a\": 1"', Fault.CUT),
+        (r'"{\"a\": 1}{\"a\": 2}"', Fault.SEVERAL),
         ("7", Fault.NOT_AN_OBJECT),
         (["a"], Fault.NOT_AN_OBJECT),
         (True, Fault.NOT_AN_OBJECT),
