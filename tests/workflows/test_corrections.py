@@ -43,6 +43,14 @@ def test_without_a_bound_it_may_be_corrected_as_often_as_the_turn_allows() -> No
     assert corrections.awaits("send")
 
 
+def test_a_call_of_a_tool_of_which_nothing_is_known_may_be_corrected() -> None:
+    unknown = requested("a", "send", None)
+    corrections = Corrections()
+    corrections.note(unknown, None, correctable=True)
+    assert corrections.refusal(unknown) is None
+    assert corrections.awaits("send")
+
+
 def test_other_functions_and_successes_do_not_count() -> None:
     corrections = failures(TWICE, 2)
     corrections.note(call(TWICE), None, correctable=False)
