@@ -23,10 +23,10 @@ from workflows.gmi_state import CARRIED_BYTES
 from workflows.names import gmi_workflow_id
 
 PAUSE_EVERY = 25
-TURNS_PER_RUN = 200
+TURNS_PER_RUN = 100
 PARTS = 10
-# A run of 200 turns may have so many events; the server's own limit is 51,200.
-MOST_EVENTS = 10_000
+# A run of a hundred turns may have so many events; the server's own limit is 51,200.
+MOST_EVENTS = 4_000
 PATIENCE = 20.0
 
 

@@ -33,6 +33,9 @@ with workflow.unsafe.imports_passed_through():
 SILENCE = timedelta(minutes=10)
 PAUSED_SILENCE = timedelta(hours=6)
 SUMMARY_CHARS = 100
+# An update that comes just as a run closes is dropped by the server. Few come at a moment when nobody waits, so it is looked for
+# from here on: before the server suggests a new run (4,096 events by default), and before the run is a quarter too long.
+DUE_EVENTS, OVERDUE = 3_000, 1.25
 
 PassedOn = tuple[dict[str, Any], float, str | None]
 
@@ -54,15 +57,19 @@ class InstanceTurns(InstanceThoughts):
 
     @property
     def _is_due(self) -> bool:
-        """Whether the history of this run is long enough: the instance continues as new when no sender waits any more."""
+        """Whether the history of this run is long enough: the instance continues as new at the next moment nobody waits."""
+        return self._is_long(1.0) or workflow.info().get_current_history_length() >= DUE_EVENTS
+
+    @property
+    def _is_overdue(self) -> bool:
+        """Whether such a moment has not come for too long: those who wait are sent off, and ask again of the next run."""
+        return self._is_long(OVERDUE) or workflow.info().is_continue_as_new_suggested()
+
+    def _is_long(self, share: float) -> bool:
         config, turn = self._state.start.config, self._state.open
         # A turn that is about to stop is waited for: its sender need not ask twice.
         stopped = self._turns_begun - (turn is not None and not turn.is_paused)
-        return (
-            stopped >= config.turns_per_run
-            or self._taken >= config.messages_per_run
-            or workflow.info().is_continue_as_new_suggested()
-        )
+        return stopped >= share * config.turns_per_run or self._taken >= share * config.messages_per_run
 
     def _read_message(self, arguments: Sequence[Any]) -> Message:
         update = workflow.current_update_info()
@@ -164,7 +171,7 @@ class InstanceTurns(InstanceThoughts):
         if seconds > 0:
             with suppress(TimeoutError):
                 await workflow.wait_condition(
-                    lambda: stop() is not None or self._is_due or self._state.is_shut_down,
+                    lambda: stop() is not None or self._is_overdue or self._state.is_shut_down,
                     timeout=seconds,
                     timeout_summary="how long a sender waits",
                 )

@@ -31,6 +31,8 @@ ASK, ASKS = timedelta(seconds=10), 6
 SILENT = (RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED)
 ANSWER_SECONDS = 75.0
 SEND_AGAIN = 0.1
+# The run was just closing, or more updates wait at it than the server lets.
+NOT_NOW = (RPCStatusCode.FAILED_PRECONDITION, RPCStatusCode.RESOURCE_EXHAUSTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,24 +74,31 @@ class Channel:
         _check(body)
         arguments = () if body is None else (body,)
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(seconds) as limit:
                 return await self._delivered(name, arguments)
         except WorkflowUpdateFailedError as refusal:
             raise await self._explained(error_of(refusal)) from refusal
         except (TimeoutError, WorkflowUpdateRPCTimeoutOrCancelledError) as late:
+            if not limit.expired():
+                raise asyncio.CancelledError from late
             await self._explain_silence()
             raise GMIError(GMI_PROCESSING_ERROR, f"{name} was not answered within {seconds:g} seconds") from late
         except RPCError as fault:
             raise await self._gone(fault) from fault
 
     async def _delivered(self, name: str, arguments: tuple[Any, ...]) -> Any:
-        """The update's answer. One that the server dropped, because the instance's run was just closing, is sent again."""
+        """The update's answer. One that was lost on its way, or that the server does not take now, is sent again under its id:
+        a run takes it once."""
         update_id = uuid.uuid4().hex
         while True:
             try:
                 return await self.handle.execute_update(name, args=arguments, id=update_id)
+            except WorkflowUpdateRPCTimeoutOrCancelledError as cut:
+                # Without such a cause it is the caller who does not wait any longer.
+                if not isinstance(cut.__cause__, RPCError):
+                    raise
             except RPCError as fault:
-                if fault.status != RPCStatusCode.FAILED_PRECONDITION:
+                if fault.status not in NOT_NOW:
                     raise
             await asyncio.sleep(SEND_AGAIN)
 

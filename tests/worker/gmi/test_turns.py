@@ -8,6 +8,10 @@ from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
 
 from activities.persona_character import MetaPrompt, MetaPromptTrigger
 from activities.personas import Persona
+from benchmarks.instance import live
+from benchmarks.instance import runs_of as runs_listed
+from benchmarks.model_server import reply
+from benchmarks.stage import size_of
 from tests.cli import run_cli
 from tests.support import Harness, events_of, external, until
 from tests.worker.gmi.instances import instance
@@ -40,19 +44,22 @@ async def runs_of(gmi: GMI) -> int:
     return chain
 
 
-async def test_fifty_turns_go_through_runs_of_five(harness: Harness) -> None:
-    gmi = await ready(harness, turnsPerRun=5)
-    answer_last(harness)
+async def test_fifty_turns_go_through_runs_of_five_each_ended_at_a_pause(harness: Harness) -> None:
+    """The benchmark of an instance that lives long, in small."""
+    await harness.work(AgentApp())
+    harness.model.handler = reply
+    gmi = instance(harness)
 
-    for number in range(50):
-        output = await gmi.process_turn({"content": f"word {number}", "interactionId": f"t{number}"})
-        assert output.response_text == f"You said word {number}"
+    life = await live(harness.client, gmi, 50, turns_per_run=5, pause_every=5)
 
+    assert (life.turns, life.wrong, life.pauses, life.moved_while_paused) == (50, 0, 10, 10)
     status = await gmi.get_status()
     assert (status.turns, status.failed, status.state) == (50, 0, "ready")
-    assert await runs_of(gmi) >= 9
-    assert len(await events_of(gmi._channel.handle)) < 300
-    assert len(await gmi.get_conversation_history()) == 100
+    ids = await runs_listed(harness.client, gmi.gmi_id, 11)
+    handles = [harness.client.get_workflow_handle(gmi._channel.workflow_id, run_id=each) for each in ids]
+    assert max([(await size_of(handle)).events for handle in handles]) < 300
+    assert life.parts[-1].state < 100_000
+    assert len(await gmi.get_conversation_history()) == 50 * 2 + 10 * 2
 
 
 async def test_it_continues_as_new_while_a_turn_is_paused(harness: Harness) -> None:
