@@ -50,15 +50,21 @@ def merge_options(turn: TurnOptions, answer: TurnOptions | None) -> TurnOptions:
 
 def output_limit(persona: Persona, options: TurnOptions) -> int | None:
     """The most tokens the reply may have, when anyone set it."""
-    return options.max_tokens or persona.max_tokens
+    return options.max_tokens or persona.completion.max_tokens
 
 
 def request_fields(persona: Persona, options: TurnOptions, model: str, dialect: Dialect) -> dict[str, Any]:
     """Model and sampling. What nobody set is not sent: some models refuse any value of it."""
-    temperature = options.temperature if options.temperature is not None else persona.temperature
+    own = persona.completion
+    temperature = options.temperature if options.temperature is not None else own.temperature
     fields: dict[str, Any] = {
         "model": model,
         "temperature": temperature,
+        "top_p": own.top_p,
+        "presence_penalty": own.presence_penalty,
+        "frequency_penalty": own.frequency_penalty,
+        "stop": None if own.stop is None else list(own.stop),
+        "seed": own.seed,
         dialect.limit: output_limit(persona, options),
         "response_format": options.response_format,
         **_speech_fields(persona, options),

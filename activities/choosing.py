@@ -107,7 +107,7 @@ class ChoiceActivities:
         persona, turn = reading.persona, reading.turn
         messages: list[Message] = [
             *(listing(functions, request.turn_id) if request.phase != "initialize" else ()),
-            *trim_history(reading.history, persona.history_tokens),
+            *trim_history(reading.history, *persona.history_limits),
             *fit_turn(reading.rows, self._settings.turn_tokens),
             *earlier_tries(reading.rows, request.phase),
         ]

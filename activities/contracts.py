@@ -95,6 +95,7 @@ class TurnBegun(Wire):
     selection: dict[str, Any] | None = None
     # How long the guardrails may take that judge the user's message; None where there are none.
     input_guard_seconds: Sparse[float] = None
+    remembers: bool = Field(default=True, exclude_if=lambda value: value)
     # Whether the turn looks up what its answer may rest on.
     retrieves: bool = Field(default=False, exclude_if=lambda value: not value)
 

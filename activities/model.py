@@ -193,7 +193,7 @@ class ModelActivities:
     def _prompt(self, reading: Reading, options: TurnOptions, request: ModelRequest, offer: Offer) -> Prompt:
         persona, turn = reading.persona, reading.turn
         messages = [
-            *trim_history(reading.history, persona.history_tokens),
+            *trim_history(reading.history, *persona.history_limits),
             *fit_turn(reading.rows, self._settings.turn_tokens),
         ]
         if fault := pairing_fault(messages):

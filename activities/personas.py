@@ -3,16 +3,22 @@
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AliasChoices, Field, field_validator, model_validator
 
 from activities.documents import MAX_DOCUMENTS, Document
 from activities.persona_character import MemoryImprint, MetaPrompt, MoodAdaptation, TraceLimits, TraitValue
-from activities.persona_memory import PersonaMemory, RagConfig
+from activities.persona_host import HostFields
+from activities.persona_memory import CompletionOptions, ConversationContext, PersonaMemory, RagConfig
+from activities.persona_prompt import BasePrompt, ContextualElement, unfilled, written
 from activities.sentiment import SentimentTracking
 from activities.sources import MAX_SOURCES, RagRetrievedChunk
 from activities.wire import Sparse, Wire
 
 Modality = Literal["text", "image", "audio"]
+# Source: IPersonaDefinition of AgentOS, beside our own shorter names.
+InputModality = Literal["text", "image", "audio", "audio_transcription", "vision_image_url", "vision_image_base64"]
+OutputModality = Literal["text", "image", "audio", "audio_tts", "image_generation_tool_result"]
+_OUTPUT_NAMES: dict[Modality, OutputModality] = {"audio": "audio_tts", "image": "image_generation_tool_result"}
 
 
 class UICommandKind(Wire):
@@ -23,22 +29,27 @@ class UICommandKind(Wire):
     payload_schema: dict[str, Any] = Field(default_factory=lambda: {"type": "object"})
 
 
-class Persona(Wire):
+class Persona(HostFields):
     """One persona. Without `tool_ids` it may use every tool of the app; None elsewhere means the settings' default.
 
-    `history_tokens` bounds what earlier turns may take of the prompt, in estimated tokens. `guardrails` are the names of those
+    `history_tokens` bounds what earlier turns may take of the prompt, in estimated tokens. `required_secrets` are names of
+    secrets of the worker, without which it does not start. `guardrails` are the names of those
     that judge its turns, beside those the app requires; None means all of the app. `ui_commands` are what the model may have
     the host's user interface do; without any it has no such tool. `sub_agents` are ids of personas of the app that it may hand
-    tasks to. The other fields after `history_tokens` matter to an
-    instance alone. Source of their names: IPersonaDefinition of AgentOS.
+    tasks to. Traits, moods, meta prompts and what working memory holds matter to an instance alone. Source of the names:
+    IPersonaDefinition of AgentOS; a field nobody knows is refused by name.
     """
 
     id: str = Field(min_length=1, max_length=200)
     name: str = ""
     description: str = ""
-    base_system_prompt: str = "You are a helpful assistant."
+    base_system_prompt: BasePrompt = "You are a helpful assistant."
     tool_ids: tuple[str, ...] | None = None
-    model: str | None = None
+    model: str | None = Field(
+        default=None,
+        validation_alias=AliasChoices("model", "defaultModelId", "default_model_id"),
+        serialization_alias="model",
+    )
     temperature: float | None = None
     max_tokens: int | None = None
     history_tokens: int = 32_000
@@ -50,8 +61,8 @@ class Persona(Wire):
     initial_memory_imprints: tuple[MemoryImprint, ...] = ()
     meta_prompts: tuple[MetaPrompt, ...] = Field(default=(), max_length=32)
     memory_config: PersonaMemory | None = None
-    allowed_input_modalities: tuple[Modality, ...] | None = None
-    allowed_output_modalities: Sparse[tuple[Modality, ...]] = None
+    allowed_input_modalities: tuple[InputModality, ...] | None = None
+    allowed_output_modalities: Sparse[tuple[OutputModality, ...]] = None
     hard_limits: tuple[str, ...] = Field(default=(), max_length=50)
     ui_commands: Annotated[tuple[UICommandKind, ...], Field(exclude_if=lambda kinds: not kinds)] = Field(
         default=(), max_length=32
@@ -60,6 +71,75 @@ class Persona(Wire):
     reasoning_trace_config: TraceLimits | None = None
     documents: tuple[Document, ...] = Field(default=(), max_length=MAX_DOCUMENTS)
     sentiment_tracking: Sparse[SentimentTracking] = None
+    default_model_completion_options: Sparse[CompletionOptions] = None
+    conversation_context_config: Sparse[ConversationContext] = None
+    contextual_prompt_elements: Sparse[tuple[ContextualElement, ...]] = Field(default=None, max_length=100)
+    custom_fields: Sparse[dict[str, Any]] = None
+    required_secrets: Sparse[tuple[str, ...]] = Field(default=None, max_length=100)
+
+    @field_validator("hard_limits", mode="before")
+    @classmethod
+    def _one_or_many(cls, given: Any) -> Any:
+        return (given,) if isinstance(given, str) else given
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> "Persona":
+        if missing := unfilled(self.base_system_prompt, self._prompt_values):
+            raise ValueError(f"baseSystemPrompt.variables: no field and no customFields fill {', '.join(missing)}")
+        ids = [document.id for document in self.documents]
+        if twice := next((each for each in ids if ids.count(each) > 1), None):
+            raise ValueError(f"documents: {twice} stands twice")
+        return self
+
+    @property
+    def system_prompt(self) -> str:
+        """The base prompt as text."""
+        return written(self.base_system_prompt, self._prompt_values)
+
+    @property
+    def completion(self) -> CompletionOptions:
+        """How the model is asked where a turn does not say; the persona's own fields count before the nested ones."""
+        own = {"temperature": self.temperature, "max_tokens": self.max_tokens}
+        nested = self.default_model_completion_options or CompletionOptions()
+        return nested.model_copy(update={name: value for name, value in own.items() if value is not None})
+
+    @property
+    def history_limits(self) -> tuple[int, int | None]:
+        """What earlier turns may take of the prompt: tokens, and messages."""
+        within = self.memory_config.conversation_context if self.memory_config else None
+        said = [each for each in (self.conversation_context_config, within) if each is not None]
+        messages = next((each.max_messages for each in said if each.max_messages is not None), None)
+        tokens = next((each.max_tokens for each in said if each.max_tokens is not None), self.history_tokens)
+        return tokens, messages
+
+    @property
+    def remembers(self) -> bool:
+        """Whether memory is used and learns."""
+        return self.memory_config is None or self.memory_config.enabled
+
+    @property
+    def adaptable_traits(self) -> dict[str, float]:
+        """Traits that have a number, which an instance may change."""
+        return {name: value for name, value in self.personality_traits.items() if not isinstance(value, str)}
+
+    @property
+    def starting_memory(self) -> dict[str, Any]:
+        """What an instance's working memory holds from the start."""
+        custom = self.custom_fields or {}
+        nested = custom.get("defaultWorkingMemoryConfig")
+        contexts = {"currentUserContext": "initialUserContext", "currentTaskContext": "initialTaskContext"}
+        return {
+            **(nested if isinstance(nested, dict) else {}),
+            **self.default_working_memory,
+            **{key: custom[name] for key, name in contexts.items() if isinstance(custom.get(name), dict)},
+        }
+
+    @property
+    def _prompt_values(self) -> dict[str, str]:
+        own = {"id": self.id, "name": self.name, "description": self.description, "version": self.version}
+        own["defaultLanguage"] = self.default_language or ""
+        custom = (self.custom_fields or {}).items()
+        return {**{key: str(value) for key, value in custom if isinstance(value, str | int | float)}, **own}
 
     @property
     def rag(self) -> RagConfig | None:
@@ -68,7 +148,8 @@ class Persona(Wire):
 
     def may_answer_with(self, modality: Modality) -> bool:
         """Whether the user may get this from it."""
-        return self.allowed_output_modalities is None or modality in self.allowed_output_modalities
+        allowed = self.allowed_output_modalities
+        return allowed is None or modality in allowed or _OUTPUT_NAMES.get(modality) in allowed
 
 
 class InstanceTurn(Wire):
@@ -104,7 +185,7 @@ class Personas:
         persona = self.within_grants(own) if own is not None and persona_id in (None, own.id) else self.get(persona_id)
         if persona is None or instance is None or not instance.manner:
             return persona
-        prompt = f"{persona.base_system_prompt}\n\n{instance.manner}"
+        prompt = f"{persona.system_prompt}\n\n{instance.manner}"
         return persona.model_copy(update={"base_system_prompt": prompt})
 
     def within_grants(self, own: Persona) -> Persona:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from activities.conversation import AssistantMessage, Message, TextPart, ToolCall, UserMessage
 from activities.json_values import clean_json, clean_text
+from activities.persona_prompt import additions
 from activities.personas import Persona
 from activities.sources import RagRetrievedChunk, numbered
 from activities.tool_text import tool_text
@@ -41,7 +42,9 @@ def system_messages(
     One, because several servers keep only the first. Each line of the data is quoted, so that no line in it can end the
     quotation.
     """
-    sections = [clean_text(persona.base_system_prompt)]
+    sections = [clean_text(persona.system_prompt)]
+    elements = persona.contextual_prompt_elements or ()
+    sections += map(clean_text, additions(elements, turn.user_context_override, turn.task_context_override))
     if memory and memory.strip():
         sections.append(f"{MEMORY_HEADING}\n{_quoted(memory)}")
     if sources:

@@ -64,7 +64,7 @@ class ReflectionActivities:
         options = TurnOptions(temperature=wanted.temperature, max_tokens=wanted.max_output_tokens)
         prompt = Prompt(
             model=model,
-            system=[{"role": "system", "content": f"{clean_text(persona.base_system_prompt)}\n\n{ANSWER_KEYS}"}],
+            system=[{"role": "system", "content": f"{clean_text(persona.system_prompt)}\n\n{ANSWER_KEYS}"}],
             messages=[UserMessage(content=_question(request, said))],
             tools={},
             fields=lambda dialect: request_fields(persona, options, model, dialect),

@@ -164,12 +164,12 @@ class ToolRegistry:
         return _check_own(own, name, arguments)
 
     def _offered(self, persona: Persona) -> dict[str, Tool]:
-        return self._offers(persona.tool_ids)
+        return self._offers(persona.tool_ids, persona.remembers)
 
-    def _select(self, tool_ids: tuple[str, ...] | None) -> dict[str, Tool]:
+    def _select(self, tool_ids: tuple[str, ...] | None, remembers: bool) -> dict[str, Tool]:
         granted = None if tool_ids is None else self._grants.names(tool_ids)
         own = {name: each for name, each in self._tools.items() if granted is None or name in granted}
-        if not self._memory:
+        if not self._memory or not remembers:
             return own
         changing = {each.name: each for each in CHANGE_TOOLS if tool_ids is None or each.name in tool_ids}
         return {**own, search_memory.name: search_memory, **changing}

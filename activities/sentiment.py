@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from activities.conversation import ErrorDetails, ModelUsage
-from activities.wire import Wire
+from activities.wire import StrictWire, Wire
 
 SentimentMethod = Literal["lexicon_based", "llm"]
 SentimentPreset = Literal[
@@ -18,7 +18,7 @@ SentimentPreset = Literal[
 EXCERPT_CHARS = 2_000
 
 
-class SentimentTracking(Wire):
+class SentimentTracking(StrictWire):
     """Whether an instance watches how its user feels. Source: sentimentTracking of AgentOS.
 
     A message whose score passes a threshold raises an event when it is intense, or after so many in a row; the window has the

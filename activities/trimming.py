@@ -3,7 +3,7 @@
 A call and its results are never parted, and what is kept begins with what a user said.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from activities.conversation import (
     AssistantMessage,
@@ -42,15 +42,18 @@ def estimate_tokens(message: Message) -> int:
     return size + MESSAGE_TOKENS
 
 
-def trim_history(turns: Iterable[Sequence[Message]], budget: int) -> list[Message]:
-    """The newest of the earlier turns that fit in `budget` tokens, oldest first.
+def trim_history(turns: Iterable[Sequence[Message]], budget: int, most: int | None = None) -> list[Message]:
+    """The newest of the earlier turns that fit in `budget` tokens, and in `most` messages, oldest first.
 
     A turn that fits only in part keeps its user message and its last rounds.
     """
     kept: list[list[Message]] = []
     for turn in reversed(_turns(turns)):
         groups = [[_shortened(message, budget // RESULT_SHARE) for message in group] for group in split_groups(turn)]
-        fitting = _newest_rounds(groups, budget)
+        fitting = _newest_rounds(groups, budget, _group_tokens)
+        if fitting and most is not None:
+            fitting = _newest_rounds(fitting, most, len)
+            most -= sum(map(len, fitting))
         if not fitting:
             break
         kept.append(join_groups(fitting))
@@ -82,12 +85,14 @@ def _turns(turns: Iterable[Sequence[Message]]) -> list[list[Message]]:
     return split
 
 
-def _newest_rounds(groups: list[list[Message]], budget: int) -> list[list[Message]]:
+def _newest_rounds(
+    groups: list[list[Message]], budget: int, cost: Callable[[Sequence[Message]], int]
+) -> list[list[Message]]:
     head, *rounds = groups
-    budget -= _group_tokens(head)
+    budget -= cost(head)
     kept: list[list[Message]] = []
     for group in reversed(rounds):
-        budget -= _group_tokens(group)
+        budget -= cost(group)
         if budget < 0:
             break
         kept.append(group)

@@ -110,5 +110,5 @@ class TurnReader:
         if turn.position == 0:
             return []
         # The store counts whole turns with everything in them; long results are shortened only once they are read.
-        chars = persona.history_tokens * BYTES_PER_TOKEN * HISTORY_READ
+        chars = persona.history_limits[0] * BYTES_PER_TOKEN * HISTORY_READ
         return self.store.history(turn.conversation_id, turn.position, HISTORY_MESSAGES, chars)

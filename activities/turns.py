@@ -116,6 +116,7 @@ class TurnActivities:
             patience=self._settings.patience,
             took_over=took_over,
             memory_model=self._settings.memory_model,
+            remembers=persona.remembers,
             retrieves=retrieves(persona, request.input, has_retriever=self._settings.has_retriever),
             input_guard_seconds=guard_seconds or None,
             **self._functions(request.input, persona, claimed),
@@ -175,6 +176,9 @@ class TurnActivities:
             if modality != "text" and not persona.may_answer_with(modality):
                 message = f"options.modalities: persona {persona.id} may not answer with {modality}"
                 raise _refused(errors.SYS_VALIDATION_ERROR, message)
+        if missing := [name for name in persona.required_secrets or () if name not in self._settings.secrets]:
+            message = f"persona {persona.id} needs secrets that this worker does not have: {', '.join(missing)}"
+            raise _refused(errors.SYS_CONFIGURATION_ERROR, message)
         zone = given.options.selection.timezone
         if zone is not None and not is_time_zone(zone):
             raise _refused(errors.SYS_VALIDATION_ERROR, f"options.selection.timezone: there is no time zone {zone!r}")
@@ -254,6 +258,8 @@ class TurnActivities:
         claimed = self._store.claim(request, persona.id, awaiting() if is_judged else None)
         if claimed.plan is not None:
             return claimed
+        if not persona.remembers:
+            return replace(claimed, plan=MemoryPlan())
         try:
             text, plan = self._memory.plan(scope_of(request.input, persona.id), text_of(request.input.content))
         except Exception as fault:

@@ -215,6 +215,7 @@ begun = contracts.TurnBegun(
     functions=30,
     selection={"ready": True},
     retrieves=True,
+    remembers=False,
     input_guard_seconds=20.0,
 )
 retrieve = contracts.RetrieveSources(turn_id="t1", now_ms=1_767_323_045_678)

@@ -10,6 +10,7 @@ from activities import (
     instance_contracts,
     persona_character,
     persona_memory,
+    persona_prompt,
     personas,
     sentiment,
     sources,
@@ -45,6 +46,7 @@ _request = shown.PendingRequest(
 
 moods = persona_character.MoodAdaptation(
     enabled=False,
+    sensitivity_factor=0.5,
     default_mood="focused",
     allowed_moods=("focused", "curious"),
     mood_prompts={"curious": "Ask more."},
@@ -55,14 +57,69 @@ meta_prompt = persona_character.MetaPrompt(
     description="What to do when the user is angry.",
     prompt_template="The user said {{evidence}}.",
     model_id="m-1",
+    provider_id="openai",
+    output_schema={"type": "object"},
     max_output_tokens=100,
     temperature=0.5,
     trigger=trigger,
 )
 lifecycle = persona_memory.MemoryLifecycle(negotiation_enabled=True)
-triggers = persona_memory.RetrievalTriggers(on_user_query=False)
-rag = persona_memory.RagConfig(enabled=False, default_retrieval_top_k=3, max_tokens=500, retrieval_triggers=triggers)
-memory_config = persona_memory.PersonaMemory(rag_config=rag, lifecycle_config=lifecycle)
+triggers = persona_memory.RetrievalTriggers(
+    on_user_query=False,
+    on_intent_detected=("returns",),
+    on_tool_failure=("book",),
+    on_missing_context_keywords=("policy",),
+    custom_logic_function_name="when_in_doubt",
+)
+rag = persona_memory.RagConfig(
+    enabled=False,
+    default_retrieval_strategy="hybrid_search",
+    default_retrieval_top_k=3,
+    max_tokens=500,
+    retrieval_triggers=triggers,
+    data_sources=({"id": "wiki"},),
+    reranker_config={"enabled": False},
+    query_augmentation_prompt_name="wider",
+    result_synthesizer_prompt_name="short",
+    retrieved_context_processing={"engine": "none"},
+    ingestion_triggers={"onTurnSummary": False},
+    ingestion_processing={"summarization": {"enabled": False}},
+    default_ingestion_data_source_id="wiki",
+)
+earlier_turns = persona_memory.ConversationContext(
+    max_messages=40,
+    max_tokens=4_000,
+    overflow_strategy="truncate",
+    summarization_trigger_tokens=3_000,
+    include_tool_results=True,
+    include_system_messages=False,
+)
+completion = persona_memory.CompletionOptions(
+    temperature=0.5,
+    max_tokens=100,
+    top_p=0.9,
+    presence_penalty=0.1,
+    frequency_penalty=0.2,
+    stop=("END",),
+    seed=7,
+)
+memory_config = persona_memory.PersonaMemory(
+    enabled=False,
+    conversation_context=earlier_turns,
+    working_memory_processing={"adaptationRules": []},
+    rag_config=rag,
+    lifecycle_config=lifecycle,
+)
+prompt_template = persona_prompt.PromptTemplate(template="You are {{name}}.", variables=("name",))
+prompt_fragment = persona_prompt.PromptFragment(content="You help.", priority=1)
+element = persona_prompt.ContextualElement(
+    id="expert",
+    type="SYSTEM_INSTRUCTION_ADDON",
+    content="Be brief.",
+    criteria={"userSkillLevel": ["expert"]},
+    priority=2,
+    metadata={"language": "en"},
+)
 _document = documents.Document(id="rooms", text="Room 7 has a view.")
 _source = sources.RagRetrievedChunk(id="rooms#0", content="Room 7 has a view.")
 trace_limits = persona_character.TraceLimits(max_entries=50, max_message_length=200)
@@ -108,6 +165,28 @@ persona = personas.Persona(
     reasoning_trace_config=trace_limits,
     documents=(_document,),
     sentiment_tracking=tracking,
+    default_model_completion_options=completion,
+    conversation_context_config=earlier_turns,
+    contextual_prompt_elements=(element,),
+    custom_fields={"initialUserContext": {"skillLevel": "expert"}},
+    required_secrets=("SHOP",),
+    label="S",
+    default_provider_id="openai",
+    model_target_preferences=({"taskHint": "chat"},),
+    cost_saving_strategy="balance_quality_cost",
+    prompt_engine_config_overrides={"maxTokens": 1_000},
+    allowed_capabilities=("web_search",),
+    embedded_tools=({"id": "inline"},),
+    voice_config={"voiceId": "alloy"},
+    avatar_config={"type": "static_image"},
+    default_language="cs-CZ",
+    ui_interaction_style="directive",
+    cognitive_memory_config={"decay": 0.1},
+    is_creator_persona=False,
+    is_public=True,
+    activation_keywords=("refund",),
+    strengths=("patience",),
+    min_subscription_tier="pro",
 )
 instance = personas.InstanceTurn(gmi_id="g1", persona=persona, manner="Your mood: focused.", rag_sources=(_source,))
 

@@ -47,7 +47,7 @@ from worker.functions import announce
 from worker.gmi.open_turns import TemporalTurns
 from worker.runner import TurnRunner
 from worker.scripted_model import ScriptedModel
-from worker.settings import Settings, SettingsInvalid
+from worker.settings import SECRET_PREFIX, Settings, SettingsInvalid
 from workflows.gmi import GMIWorkflow
 from workflows.turn import TurnWorkflow
 
@@ -89,6 +89,7 @@ async def build_worker(
     """
     # Store calls block in threads. The loop's own pool has a handful, and one conversation's queue would hold up all others.
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(STORE_THREADS, thread_name_prefix="store"))
+    _check_secrets(app.personas, secrets)
     try:
         database = await asyncio.to_thread(open_database, settings.database_url)
     except ValueError as fault:
@@ -216,6 +217,14 @@ def _instance_activities(
         sentiments.look_up_sentiment,
         sentiments.ask_sentiment,
     ]
+
+
+def _check_secrets(personas: Personas, secrets: Mapping[str, str]) -> None:
+    for persona_id in personas.ids:
+        persona = personas.get(persona_id)
+        needed = persona.required_secrets or () if persona is not None else ()
+        if missing := [f"{SECRET_PREFIX}{name}" for name in needed if name not in secrets]:
+            raise SettingsInvalid(f"persona {persona_id} needs secrets that are not set: {', '.join(missing)}")
 
 
 def _turn_settings(app: AgentApp, settings: Settings, secrets: Mapping[str, str]) -> TurnSettings:

@@ -21,7 +21,7 @@ def default_mood(persona: Persona) -> Mood:
 
 def known_traits(persona: Persona) -> tuple[str, ...]:
     """Traits that may be set."""
-    return tuple(dict.fromkeys((*persona.personality_traits, *HEXACO)))
+    return tuple(dict.fromkeys((*persona.adaptable_traits, *HEXACO)))
 
 
 def read_trait(given: dict[str, Any], persona: Persona) -> tuple[str, float]:
@@ -68,6 +68,8 @@ def manner(persona: Persona, traits: dict[str, float], mood: str) -> str:
     if traits:
         told = ", ".join(f"{name} {value:g}" for name, value in traits.items())
         parts.append(f"Your traits, from 0 (not at all) to 1 (very much): {told}.")
+    words = {name: value for name, value in persona.personality_traits.items() if isinstance(value, str)}
+    parts += [f"{name}: {value}" for name, value in words.items()]
     if persona.mood_adaptation and persona.mood_adaptation.enabled:
         parts.append(f"Your mood: {mood}.")
         parts.append(persona.mood_adaptation.mood_prompts.get(mood, ""))

@@ -159,7 +159,7 @@ class InstanceMembers(InstanceMessages):
         state = self._state
         adaptation.take_feedback(state, feedback, workflow.now())
         learned = 0
-        if told := statements(feedback):
+        if state.own_persona.remembers and (told := statements(feedback)):
             key = request_key(workflow.info().first_execution_run_id, _update_id())
             request = RememberFeedback(scope=state.scope, key=f"feedback {key}", statements=told, now_ms=_now_ms())
             try:

@@ -127,7 +127,9 @@ class InstanceMessages:
     def get_persona(self, *arguments: Any) -> Persona | None:
         """The persona."""
         persona = self._state.persona
-        return persona and persona.model_copy(update={"personality_traits": self._state.traits})
+        return persona and persona.model_copy(
+            update={"personality_traits": {**persona.personality_traits, **self._state.traits}}
+        )
 
     @workflow.query(description="The id of the persona.")
     def get_current_primary_persona_id(self, *arguments: Any) -> str | None:

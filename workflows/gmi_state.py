@@ -105,8 +105,8 @@ class InstanceState(Wire):
         """The persona is found: the instance begins to live."""
         persona = self.persona = opened.persona
         self.persona_is_own, self.patience = opened.is_own, opened.patience
-        self.traits, self.mood = dict(persona.personality_traits), character.default_mood(persona)
-        for key, value in persona.default_working_memory.items():
+        self.traits, self.mood = persona.adaptable_traits, character.default_mood(persona)
+        for key, value in persona.starting_memory.items():
             self.remember(key, value)
         for imprint in persona.initial_memory_imprints:
             self.remember(imprint.key, imprint.value)

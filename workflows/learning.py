@@ -12,7 +12,7 @@ from temporalio.exceptions import ActivityError
 
 with workflow.unsafe.imports_passed_through():
     import workflows.steps as steps
-    from activities.contracts import MemoryAsk, MemoryStage, Patience, PostTurn, PostTurnReport
+    from activities.contracts import MemoryAsk, MemoryStage, Patience, PostTurn, PostTurnReport, TurnBegun
     from activities.conversation import CostAggregator
     from workflows.failures import failure_of
     from workflows.usage import add_usage
@@ -29,9 +29,11 @@ class _Asked:
     problems: tuple[str, ...] = ()
 
 
-async def learn(turn_id: str, now_ms: int, patience: Patience, *, asks_model: bool) -> PostTurnReport:
+async def learn(turn_id: str, now_ms: int, begun: TurnBegun) -> PostTurnReport:
     """Let memory learn from the turn, and report what came of it."""
-    asked = await _ask_model(turn_id, now_ms, patience) if asks_model else _Asked()
+    if not begun.remembers:
+        return PostTurnReport(skipped="the persona keeps no memory")
+    asked = await _ask_model(turn_id, now_ms, begun.patience) if begun.memory_model else _Asked()
     try:
         report = await steps.post_turn(PostTurn(turn_id=turn_id, now_ms=now_ms, answers=asked.answers))
     except ActivityError as fault:

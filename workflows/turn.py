@@ -227,7 +227,7 @@ class TurnWorkflow(TurnRounds):
         state = self._state
         assert state.output is not None
         begun = state.claimed
-        report = await learn(state.key, _ms(workflow.now()), begun.patience, asks_model=begun.memory_model)
+        report = await learn(state.key, _ms(workflow.now()), begun)
         told = {"planned": begun.memory, "learned": report}
         memory = {name: part.model_dump(by_alias=True, exclude_none=True) for name, part in told.items()}
         state.output = state.output.model_copy(update={"memory": memory})

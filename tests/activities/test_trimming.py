@@ -140,3 +140,11 @@ def test_no_cut_ever_breaks_the_pairing(shape: list[list[tuple[int, int]]], budg
     assert pairing_fault(kept) is None
     assert tokens(kept) <= budget
     assert not kept or isinstance(kept[0], UserMessage)
+
+
+def test_a_number_of_messages_keeps_the_newest_rounds_whole() -> None:
+    turn: list[Message] = [UserMessage(content="q"), AssistantMessage(content="a")]
+    assert trim_history([turn, turn, turn], 1_000, 4) == [*turn, *turn]
+    assert trim_history([turn, turn], 1_000, 3) == turn
+    assert trim_history([turn], 1_000, 1) == []
+    assert trim_history([turn], 1_000, 0) == []
