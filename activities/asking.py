@@ -6,14 +6,15 @@ to one time limit. Whatever else goes wrong is a `ProviderFault`.
 
 import asyncio
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from openai import AsyncOpenAI
 
-from activities.chat_request import Dialect, adapt, stream_fields
+from activities.chat_request import Dialect, adapt, media_of, refused_media, stream_fields
 from activities.completions import Completion, add_usage, read_completion
 from activities.conversation import Message, ModelUsage
+from activities.modalities import KINDS, without
 from activities.model_settings import ModelSettings
 from activities.prompt import ChatMessage, chat_messages
 from activities.provider_call import post_chat
@@ -21,8 +22,8 @@ from activities.provider_errors import ProviderFault
 from activities.streaming_exchange import OnText, stream_chat
 
 RE_ASKS = 2
-# A streamed request has two more forms that a server may not know.
-CHANGES, STREAMED_CHANGES = 1, 3
+# Its form once, and pictures or sound of earlier messages; a streamed request has two more forms that a server may not know.
+CHANGES, STREAMED_CHANGES = 2, 4
 DIALECTS_KEPT = 100
 # A shorter one could be part of an ordinary word.
 SHORTEST_SECRET = 8
@@ -91,7 +92,7 @@ class Provider:
         return self._client.with_options(api_key=key)
 
     async def _post(self, client: AsyncOpenAI, prompt: Prompt, deadline: float, on_text: OnText | None) -> Any:
-        first = dialect = self._dialects.get(prompt.model) or Dialect(self._settings.tool_only_content)
+        first = dialect = self._dialects.get(prompt.model) or self._first_dialect(prompt.model)
         changes = CHANGES if on_text is None else STREAMED_CHANGES
         while True:
             request = _request(prompt, dialect) | (stream_fields(dialect) if on_text else {})
@@ -101,11 +102,16 @@ class Provider:
             except ProviderFault as fault:
                 other = adapt(dialect, fault, request["messages"], streamed=on_text is not None) if changes else None
                 if other is None:
-                    raise
+                    raise _about_media(fault, request["messages"], prompt.model) from None
                 dialect, changes = other, changes - 1
-        if dialect is not first:
-            self._keep(prompt.model, dialect)
+        # What an earlier message held may be refused for itself, an address that is gone: the next turn tries again.
+        if (kept := replace(dialect, without=first.without)) != first:
+            self._keep(prompt.model, kept)
         return body
+
+    def _first_dialect(self, model: str) -> Dialect:
+        takes = self._settings.modalities.get(model, KINDS)
+        return Dialect(self._settings.tool_only_content, without=frozenset(KINDS).difference(takes))
 
     async def _send(self, client: AsyncOpenAI, request: dict[str, Any], deadline: float, on_text: OnText | None) -> Any:
         left = max(0.001, deadline - asyncio.get_running_loop().time())
@@ -119,9 +125,22 @@ class Provider:
         self._dialects[model] = dialect
 
 
+def _about_media(fault: ProviderFault, messages: list[ChatMessage], model: str) -> ProviderFault:
+    """The fault, saying first what it means where it is the newest message's picture or sound that is refused."""
+    newest = next((message for message in reversed(messages) if message["role"] == "user"), {})
+    kinds = refused_media(fault) & media_of(newest)
+    if not kinds:
+        return fault
+    told = f"the model {model} takes no {' or '.join(sorted(kinds))}, or not that of this message: {fault.text}"
+    return ProviderFault(told, fault.status, fault.code, fault.headers)
+
+
 def _request(prompt: Prompt, dialect: Dialect) -> dict[str, Any]:
     return {
         **prompt.fields(dialect),
-        "messages": [*prompt.system, *chat_messages(prompt.messages, dialect.tool_only_content)],
+        "messages": [
+            *prompt.system,
+            *chat_messages(without(prompt.messages, dialect.without), dialect.tool_only_content),
+        ],
         **prompt.tools,
     }

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from activities.modalities import Kind
 from activities.personas import Persona
 from activities.prompt import ChatMessage, ContentForm
 from activities.provider_errors import ProviderFault
@@ -14,19 +15,25 @@ ToolDefinitions = list[dict[str, Any]]
 _ABOUT_CONTENT = re.compile(r"\bcontent\b(?![_ -]?(filter|polic|management|length))", re.IGNORECASE)
 _ABOUT_STREAM_USAGE = re.compile(r"stream_options|include_usage", re.IGNORECASE)
 _ABOUT_STREAM = re.compile(r"\bstream(s|ed|ing)?\b", re.IGNORECASE)
+_ABOUT_MEDIA: dict[Kind, re.Pattern[str]] = {
+    "image": re.compile(r"\bimages?\b|image_url|\bvision\b|multi-?modal", re.IGNORECASE),
+    "audio": re.compile(r"\baudio\b|input_audio|multi-?modal", re.IGNORECASE),
+}
+_MEDIA_TYPES: dict[Kind, str] = {"image": "image_url", "audio": "input_audio"}
 _OTHER_CONTENT: dict[ContentForm, ContentForm] = {"null": "empty", "empty": "null", "omit": "empty"}
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """Where compatible servers differ: the `content` of a message that has only calls, the name of the output limit, and
-    whether an answer can be streamed and says its usage then.
+    whether an answer can be streamed and says its usage then. Parts of the kinds in `without` are sent as notes.
     """
 
     tool_only_content: ContentForm = "null"
     limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     streams: bool = True
     stream_usage: bool = True
+    without: frozenset[Kind] = frozenset()
 
 
 def stream_fields(dialect: Dialect) -> dict[str, Any]:
@@ -114,10 +121,34 @@ def _is_among(choice: str | dict[str, Any], tools: ToolDefinitions) -> bool:
     return name is None or any(each["function"]["name"] == name for each in tools)
 
 
+def refused_media(fault: ProviderFault) -> frozenset[Kind]:
+    """The kinds of parts that a refusal complains about."""
+    if fault.status not in (400, 404, 415, 422):
+        return frozenset()
+    return frozenset(kind for kind, words in _ABOUT_MEDIA.items() if words.search(fault.text))
+
+
+def media_of(message: ChatMessage) -> frozenset[Kind]:
+    """The kinds of the parts of a message that are no text."""
+    content = message.get("content")
+    types = {part.get("type") for part in content} if isinstance(content, list) else set()
+    return frozenset(kind for kind, name in _MEDIA_TYPES.items() if name in types)
+
+
+def earlier_media(messages: list[ChatMessage]) -> frozenset[Kind]:
+    """The kinds that stand in messages before the newest of the user, which does without them."""
+    said = [message for message in messages if message["role"] == "user"]
+    if not said:
+        return frozenset()
+    return frozenset[Kind]().union(*map(media_of, said[:-1])) - media_of(said[-1])
+
+
 def adapt(
     dialect: Dialect, fault: ProviderFault, messages: list[ChatMessage], *, streamed: bool = False
 ) -> Dialect | None:
     """The dialect to try once more after a refusal that complains about exactly what it can change; else None."""
+    if kinds := refused_media(fault) & earlier_media(messages):
+        return replace(dialect, without=dialect.without | kinds)
     if fault.status not in (400, 422) or fault.code in ("content_filter", "content_policy_violation"):
         return None
     if streamed and dialect.stream_usage and _ABOUT_STREAM_USAGE.search(fault.text):

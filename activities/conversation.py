@@ -63,6 +63,11 @@ class ImagePart(Wire):
     type: Literal["image_url"] = "image_url"
     image_url: ImageUrl = Field(alias="image_url")
 
+    @property
+    def is_inline(self) -> bool:
+        """Whether the image itself stands in its URL."""
+        return self.image_url.url[:5].lower() == "data:"
+
 
 class AudioData(Wire):
     """Base64 audio and its format."""

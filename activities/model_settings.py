@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from activities.modalities import Kind
 from activities.prices import Prices
 from activities.prompt import ContentForm
 
@@ -21,4 +22,5 @@ class ModelSettings:
     prices: Prices = field(default_factory=Prices)
     tool_only_content: ContentForm = "null"
     turn_tokens: int = 100_000
+    modalities: Mapping[str, tuple[Kind, ...]] = field(default_factory=dict)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)

@@ -8,6 +8,7 @@ from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from activities.conversation import Content
+from activities.input_parts import read_parts
 from activities.personas import InstanceTurn, Modality
 from activities.wire import Sparse, StrictWire
 
@@ -162,3 +163,8 @@ class TurnInput(StrictWire):
     instance: InstanceTurn | None = None
     delegation: Sparse[Delegation] = None
     required_guardrails: Sparse[tuple[str, ...]] = Field(default=None, max_length=100)
+
+    @field_validator("content", mode="before")
+    @classmethod
+    def _in_our_form(cls, given: Any) -> Any:
+        return read_parts(given)

@@ -23,7 +23,9 @@ from activities.contracts import (
 from activities.conversation import ToolMessage
 from activities.guard_input import awaiting
 from activities.guards import Guards
+from activities.input_media import media_fault
 from activities.memory_keeper import MemoryKeeper, scope_of
+from activities.modalities import Kind, model_fault, persona_fault
 from activities.personas import Persona, Personas
 from activities.phases import is_time_zone
 from activities.registry import ToolRegistry
@@ -60,7 +62,8 @@ class Executions(Protocol):
 class TurnSettings:
     """What the worker decides for every turn. `secrets` are the names that `options.userApiKeys` may use.
 
-    `memory_model` says whether a model helps memory to learn, `has_retriever` whether the app has one.
+    `memory_model` says whether a model helps memory to learn, `has_retriever` whether the app has one. `modalities` is what
+    models take, by their names; one that is not there is tried.
     """
 
     default_model: str
@@ -69,6 +72,7 @@ class TurnSettings:
     has_price: Callable[[str], bool] = field(default=lambda model: False)
     memory_model: bool = False
     has_retriever: bool = False
+    modalities: Mapping[str, tuple[Kind, ...]] = field(default_factory=dict)
 
 
 class TurnActivities:
@@ -162,6 +166,10 @@ class TurnActivities:
 
     def _check(self, given: TurnInput, persona: Persona, model: str) -> None:
         """What only the worker can check of an input."""
+        takes = self._settings.modalities.get(model)
+        wrong = media_fault(given.content) or persona_fault(given.content, persona)
+        if fault := wrong or model_fault(given.content, model, takes):
+            raise _refused(errors.SYS_VALIDATION_ERROR, fault)
         if clashes := self._tools.clashes(persona, given.external_tools):
             names = ", ".join(clashes)
             raise _refused(errors.SYS_VALIDATION_ERROR, f"externalTools: the worker has a tool of that name: {names}")

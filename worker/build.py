@@ -235,6 +235,7 @@ def _turn_settings(app: AgentApp, settings: Settings, secrets: Mapping[str, str]
         has_price=lambda model: settings.prices.find(model) is not None,
         memory_model=settings.memory_model is not None,
         has_retriever=app.retriever is not None,
+        modalities=settings.model_modalities,
     )
 
 
@@ -242,6 +243,7 @@ def _model_settings(settings: Settings, secrets: Mapping[str, str]) -> ModelSett
     return ModelSettings(
         model=settings.model,
         timeout=settings.model_timeout,
+        modalities=settings.model_modalities,
         prices=settings.prices,
         tool_only_content=settings.tool_only_content,  # type: ignore[arg-type]  # the settings' pattern allows these words only
         secrets=secrets,

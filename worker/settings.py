@@ -8,6 +8,7 @@ from functools import cached_property
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
+from activities.modalities import Kind
 from activities.prices import Price, Prices
 from workflows.names import TASK_QUEUE
 
@@ -22,6 +23,7 @@ class Settings(BaseSettings):
     """Every variable is `TURNHOLD_` and the field's name, except the model's key and address, which are the SDK's own.
 
     Times in seconds. `model_prices` is JSON: {"model": {"prompt": $, "completion": $}} per million tokens.
+    `model_modalities` is JSON too: {"model": ["text", "image", "audio"]}, what each model takes; others are tried.
     """
 
     model_config = SettingsConfigDict(
@@ -36,6 +38,7 @@ class Settings(BaseSettings):
     model_attempts: int = Field(default=8, ge=1, le=100)
     memory_model: str | None = None
     embedder: str | None = None
+    model_modalities: dict[str, tuple[Kind, ...]] = Field(default_factory=dict)
     retrieval_timeout: float = Field(default=10.0, gt=0, le=30)
     model_prices: dict[str, Price] = Field(default_factory=dict)
     tool_only_content: str = Field(default="null", pattern="^(null|empty|omit)$")

@@ -9,6 +9,7 @@ from typing import Any, get_args
 from activities import errors
 from activities.conversation import ErrorDetails
 from activities.json_values import Undecodable
+from activities.modalities import persona_fault
 from activities.turn_input import SECRET_NAME, TurnInput
 from workflows.gmi_contracts import Feedback, OnBusy, QueuedTurn
 from workflows.gmi_feedback import read_feedback
@@ -187,10 +188,5 @@ def _feedback_in(given: TurnInput, state: InstanceState) -> Feedback | None:
 
 
 def _check_modalities(given: TurnInput, state: InstanceState) -> None:
-    allowed = state.persona.allowed_input_modalities if state.persona else None
-    if allowed is None:
-        return
-    kinds = {"text": "text", "image_url": "image", "input_audio": "audio"}
-    used = ["text"] if isinstance(given.content, str) else [kinds[part.type] for part in given.content]
-    if foreign := [kind for kind in used if kind not in allowed]:
-        raise Refused(f"content: this persona takes no {foreign[0]}; it takes {', '.join(allowed) or 'nothing'}")
+    if state.persona is not None and (fault := persona_fault(given.content, state.persona)):
+        raise Refused(fault)
