@@ -29,7 +29,7 @@ class OpenInstance(Wire):
 
 
 class InstanceOpened(Wire):
-    """The persona. `is_own`: it came with the start, so its turns must bring it along."""
+    """The persona. `is_own`: it came with the start or from the database, so its turns must bring it along."""
 
     persona: Persona
     is_own: bool = False

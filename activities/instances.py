@@ -37,6 +37,7 @@ from activities.store.errors import ConversationBusy, NotOwner, SnapshotDamaged
 from activities.store.instance_histories import FIRST, PAGE_ROWS, InstanceHistories, Owner
 from activities.store.records import Scope
 from activities.store_failures import store_failures
+from activities.stored_personas import StoredPersonas
 from memory_engine import CognitiveMemory, MemoryEngineError
 
 PAGE_BYTES = 256_000
@@ -62,14 +63,15 @@ class InstanceActivities:
     def __init__(
         self,
         histories: InstanceHistories,
-        personas: Personas,
+        stored: StoredPersonas,
         tools: ToolRegistry,
         memory: MemoryKeeper,
         turns: OpenTurns,
         patience: Patience,
     ) -> None:
         self._histories = histories
-        self._personas = personas
+        self._stored = stored
+        self._personas = stored.personas
         self._tools = tools
         self._memory = memory
         self._turns = turns
@@ -82,19 +84,20 @@ class InstanceActivities:
         Raises:
             ApplicationError: GMI_PERSONA_NOT_FOUND; GMI_INITIALIZATION_ERROR for a given one that names unknown tools.
         """
-        persona = request.persona or self._personas.get(request.persona_id)
+        own = request.persona or await self._stored.find(request.persona_id)
+        persona = own or self._personas.get(request.persona_id)
         if persona is None:
             known = ", ".join(self._personas.ids)
             raise final(
                 errors.GMI_PERSONA_NOT_FOUND, f"there is no persona {request.persona_id!r}; there are: {known}"[:1_000]
             )
-        if request.persona is not None:
-            self._check(request.persona)
+        if own is not None:
+            self._check(own)
         return InstanceOpened(
             # Their documents stay with the worker: what is retrieved for a turn is found there.
-            persona=persona if request.persona is not None else persona.model_copy(update={"documents": ()}),
+            persona=persona if own is not None else persona.model_copy(update={"documents": ()}),
             # One that equals the app's needs not be sent along with every turn.
-            is_own=request.persona is not None and self._personas.get(persona.id) != persona,
+            is_own=own is not None and self._personas.get(persona.id) != persona,
             patience=self._patience,
         )
 

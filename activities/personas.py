@@ -155,11 +155,11 @@ class Persona(HostFields):
 class InstanceTurn(Wire):
     """What the turn of an instance is told of it: whose child it is, and what its persona is like now.
 
-    `persona` is set where the instance has one of its own; `manner` stands behind the persona's prompt. `rag_sources` are
-    sources the host gave for this turn, which then retrieves none itself.
+    `persona` is set where the instance has one of its own, or the database held it when the turn began; `manner` stands behind
+    the persona's prompt. `rag_sources` are sources the host gave for this turn, which then retrieves none itself.
     """
 
-    gmi_id: str = Field(min_length=1, max_length=200)
+    gmi_id: str | None = Field(default=None, min_length=1, max_length=200)
     persona: Persona | None = None
     manner: str = Field(default="", max_length=20_000)
     rag_sources: tuple[RagRetrievedChunk, ...] | None = Field(default=None, max_length=MAX_SOURCES)

@@ -1,8 +1,8 @@
 """The life of a turn in the store: claimed, written to, closed. Every step may run twice."""
 
 import asyncio
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Protocol
 
@@ -14,7 +14,6 @@ from activities.contracts import (
     BeginTurn,
     CommitTurn,
     MemoryPlan,
-    Patience,
     ResultsSaved,
     SaveResults,
     TurnBegun,
@@ -23,11 +22,8 @@ from activities.contracts import (
 from activities.conversation import ToolMessage
 from activities.guard_input import awaiting
 from activities.guards import Guards
-from activities.input_media import media_fault
 from activities.memory_keeper import MemoryKeeper, scope_of
-from activities.modalities import Kind, model_fault, persona_fault
-from activities.personas import Persona, Personas
-from activities.phases import is_time_zone
+from activities.personas import Persona
 from activities.registry import ToolRegistry
 from activities.retrieving import retrieves
 from activities.selection import Selection
@@ -36,8 +32,11 @@ from activities.store.histories import HistoryStore
 from activities.store.records import Claimed
 from activities.store.turn_store import TurnStore
 from activities.store_failures import store_failures
+from activities.stored_personas import StoredPersonas
 from activities.texts import text_of
+from activities.turn_checks import check_input
 from activities.turn_input import TurnInput
+from activities.turn_settings import TurnSettings
 
 CLOSING_POLL = timedelta(milliseconds=250)
 
@@ -58,23 +57,6 @@ class Executions(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class TurnSettings:
-    """What the worker decides for every turn. `secrets` are the names that `options.userApiKeys` may use.
-
-    `memory_model` says whether a model helps memory to learn, `has_retriever` whether the app has one. `modalities` is what
-    models take, by their names; one that is not there is tried.
-    """
-
-    default_model: str
-    patience: Patience = field(default_factory=Patience)
-    secrets: frozenset[str] = frozenset()
-    has_price: Callable[[str], bool] = field(default=lambda model: False)
-    memory_model: bool = False
-    has_retriever: bool = False
-    modalities: Mapping[str, tuple[Kind, ...]] = field(default_factory=dict)
-
-
 class TurnActivities:
     """Store steps of a turn."""
 
@@ -82,7 +64,7 @@ class TurnActivities:
         self,
         store: TurnStore,
         histories: HistoryStore,
-        personas: Personas,
+        stored: StoredPersonas,
         tools: ToolRegistry,
         memory: MemoryKeeper,
         executions: Executions,
@@ -91,7 +73,8 @@ class TurnActivities:
     ) -> None:
         self._store = store
         self._histories = histories
-        self._personas = personas
+        self._stored = stored
+        self._personas = stored.personas
         self._tools = tools
         self._memory = memory
         self._executions = executions
@@ -101,9 +84,10 @@ class TurnActivities:
     @activity.defn
     async def begin_turn(self, request: BeginTurn) -> TurnBegun:
         """Claim the conversation and prepare the turn: persona, memory plan, what the namespace can show."""
+        request = await self._stored.with_persona(request)
         persona = self._persona_of(request.input)
         model = request.input.options.model or persona.model or self._settings.default_model
-        self._check(request.input, persona, model)
+        check_input(request.input, persona, model, self._tools, self._settings)
         guards = self._guards.of_turn(request.turn_id, request.conversation_id, persona, request.input)
         guard_seconds = guards.seconds("input")
         request = await self._with_stored_history(request)
@@ -163,39 +147,6 @@ class TurnActivities:
             "functions": len(names),
             "selection": standing.model_dump(mode="json", by_alias=True, exclude_none=True),
         }
-
-    def _check(self, given: TurnInput, persona: Persona, model: str) -> None:
-        """What only the worker can check of an input."""
-        takes = self._settings.modalities.get(model)
-        wrong = media_fault(given.content) or persona_fault(given.content, persona)
-        if fault := wrong or model_fault(given.content, model, takes):
-            raise _refused(errors.SYS_VALIDATION_ERROR, fault)
-        if clashes := self._tools.clashes(persona, given.external_tools):
-            names = ", ".join(clashes)
-            raise _refused(errors.SYS_VALIDATION_ERROR, f"externalTools: the worker has a tool of that name: {names}")
-        if any(name not in self._settings.secrets for name in given.options.user_api_keys):
-            # The name is not repeated: it may be a key that was put here by mistake.
-            known = ", ".join(sorted(self._settings.secrets)) or "none"
-            message = f"options.userApiKeys: names a secret this worker does not have; it has: {known}"
-            raise _refused(errors.SYS_VALIDATION_ERROR, message)
-        if given.options.tool_selection == "all" and (excess := self._tools.excess(persona, given.external_tools)):
-            raise _refused(errors.SYS_VALIDATION_ERROR, f"options.toolSelection: {excess}")
-        for modality in given.options.modalities or ():
-            if modality != "text" and not persona.may_answer_with(modality):
-                message = f"options.modalities: persona {persona.id} may not answer with {modality}"
-                raise _refused(errors.SYS_VALIDATION_ERROR, message)
-        if missing := [name for name in persona.required_secrets or () if name not in self._settings.secrets]:
-            message = f"persona {persona.id} needs secrets that this worker does not have: {', '.join(missing)}"
-            raise _refused(errors.SYS_CONFIGURATION_ERROR, message)
-        zone = given.options.selection.timezone
-        if zone is not None and not is_time_zone(zone):
-            raise _refused(errors.SYS_VALIDATION_ERROR, f"options.selection.timezone: there is no time zone {zone!r}")
-        chosen = _chosen_tool(given.options.tool_choice)
-        if chosen is not None and self._tools.facts(persona, given.external_tools, chosen) is None:
-            raise _refused(errors.SYS_VALIDATION_ERROR, f"options.toolChoice: there is no tool {chosen!r} in this turn")
-        if given.limits.max_cost_usd is not None and not self._settings.has_price(model):
-            message = f"limits.maxCostUSD: the settings have no price for the model {model}"
-            raise _refused(errors.SYS_VALIDATION_ERROR, message)
 
     async def _with_stored_history(self, request: BeginTurn) -> BeginTurn:
         """The request with the history that its `historyRef` names; the owner's own ones only."""
@@ -276,13 +227,6 @@ class TurnActivities:
         if text:
             self._store.save_plan(request.turn_id, text, plan)
         return replace(claimed, plan=plan)
-
-
-def _chosen_tool(choice: Any) -> str | None:
-    """The tool that an OpenAI-style `tool_choice` object names."""
-    function = choice.get("function") if isinstance(choice, dict) else None
-    name = function.get("name") if isinstance(function, dict) else None
-    return name if isinstance(name, str) else None
 
 
 def _refused(code: str, message: str, details: Mapping[str, Any] | None = None) -> ApplicationError:

@@ -7,11 +7,12 @@ import signal
 import sys
 
 from activities.store.errors import StoreError
-from worker.app import AppInvalid, load_app
+from worker.app import AgentApp, AppInvalid, load_app
 from worker.build import running_worker
 from worker.connect import CannotConnect, connect
 from worker.event_loop import run
 from worker.exits import leave
+from worker.persona_files import load_personas
 from worker.search_attributes import RegisteredAttributes
 from worker.settings import Settings, SettingsInvalid, load_secrets, load_settings
 from workflows.names import SEARCH_ATTRIBUTES
@@ -43,6 +44,8 @@ async def _run(settings: Settings, app_name: str | None) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
     app = load_app(app_name)
+    if settings.personas is not None:
+        _add_personas(app, settings.personas)
     client = await connect()
     await _announce_search_attributes(RegisteredAttributes(client), client.namespace)
     async with running_worker(client, app, settings, load_secrets()):
@@ -52,6 +55,13 @@ async def _run(settings: Settings, app_name: str | None) -> None:
         await stopping.wait()
         logger.info("draining: activities that run have %s s to end", settings.shutdown_grace)
     logger.info("stopped")
+
+
+def _add_personas(app: AgentApp, path: str) -> None:
+    try:
+        app.add_personas(load_personas(path))
+    except ValueError as fault:
+        raise SettingsInvalid(f"TURNHOLD_PERSONAS: {fault}") from None
 
 
 async def _announce_search_attributes(attributes: RegisteredAttributes, namespace: str) -> None:

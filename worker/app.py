@@ -23,6 +23,7 @@ from activities.retrieval import RetrievalContext, Retriever
 from activities.sources import RagRetrievedChunk
 from activities.tool import Tool, ToolContext, tool
 from activities.tool_replies import AudioOutput, ImageOutput, Reply
+from worker.persona_files import load_personas
 
 __all__ = [
     "AgentApp",
@@ -50,6 +51,7 @@ __all__ = [
     "UICommandKind",
     "guardrail",
     "load_app",
+    "load_personas",
     "tool",
 ]
 
@@ -83,21 +85,31 @@ class AgentApp:
         retriever: Retriever | None = None,
         guardrails: Iterable[Guardrail | Judge] = (),
     ) -> None:
-        given = list(personas) or [Persona(id="default", name="Assistant")]
-        _refuse_twice("personas", [persona.id for persona in given])
-        _refuse_unreadable(given)
+        self._given: list[Persona] = []
         self.retriever = retriever
-        self.personas = Personas(given)
         self._own_tools = [each if isinstance(each, Tool) else tool(each) for each in tools]
         self.controllers = tuple(controllers)
         _refuse_twice("controllers", [controller.name for controller in self.controllers])
         self.guardrails = tuple(map(as_guardrail, guardrails))
         _refuse_twice("guardrails", [each.name for each in self.guardrails])
-        _refuse_unguarded(given, {each.name for each in self.guardrails})
         self._predicates = dict(predicates or {})
         self._executors = dict(executors or {})
         _refuse_unknown(self.controllers, self._predicates)
         self._tools = ToolRegistry(self._own_tools)
+        self.add_personas(personas)
+
+    def add_personas(self, personas: Iterable[Persona]) -> None:
+        """Personas from elsewhere beside the app's own. An app that gave none has these alone, the first as its default.
+
+        Raises:
+            ValueError: as the constructor.
+        """
+        given = [*self._given, *personas]
+        used = given or [Persona(id="default", name="Assistant")]
+        _refuse_twice("personas", [persona.id for persona in used])
+        _refuse_unreadable(used)
+        _refuse_unguarded(used, {each.name for each in self.guardrails})
+        self._given, self.personas = given, Personas(used)
         if not self.controllers:
             self._tools.validate(self.personas)
 

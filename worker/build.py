@@ -34,12 +34,15 @@ from activities.store.database import Database, open_database
 from activities.store.histories import HistoryStore
 from activities.store.instance_histories import InstanceHistories
 from activities.store.media import MediaStore
+from activities.store.persona_store import PersonaStore
 from activities.store.snapshots import SnapshotStore
 from activities.store.turn_store import TurnStore
+from activities.stored_personas import StoredPersonas
 from activities.tool_executor import ToolExecutor
 from activities.tools import ToolActivities
 from activities.turn_reading import TurnReader
-from activities.turns import TurnActivities, TurnSettings
+from activities.turn_settings import TurnSettings
+from activities.turns import TurnActivities
 from memory_engine import CognitiveMemoryOptions, Embedder
 from worker.app import AgentApp
 from worker.executions import TemporalExecutions
@@ -137,12 +140,12 @@ def build_activities(
     """Every activity that is registered, once."""
     personas = app.personas
     embedder = _embedder(settings)
-    store = TurnStore(database)
+    store, stored = TurnStore(database), StoredPersonas(personas, PersonaStore(database))
     keeper = MemoryKeeper(SnapshotStore(database), CognitiveMemoryOptions(embedder=embedder))
     turns = TurnActivities(
         store,
         HistoryStore(database),
-        personas,
+        stored,
         registry,
         keeper,
         TemporalExecutions(client),
@@ -186,13 +189,13 @@ def build_activities(
         memory_models.reconcile_memories,
         memory_models.arbitrate,
         memory.post_turn,
-        *_instance_activities(client, personas, registry, settings, secrets, database, model_client, keeper),
+        *_instance_activities(client, stored, registry, settings, secrets, database, model_client, keeper),
     ]
 
 
 def _instance_activities(
     client: Client,
-    personas: Personas,
+    stored: StoredPersonas,
     registry: ToolRegistry,
     settings: Settings,
     secrets: Mapping[str, str],
@@ -204,7 +207,7 @@ def _instance_activities(
     patience = Patience(model_timeout=settings.model_timeout, model_attempts=settings.model_attempts)
     models = _model_settings(settings, secrets)
     sentiments = SentimentActivities(model_client, models)
-    instances = InstanceActivities(histories, personas, registry, keeper, TemporalTurns(client), patience)
+    instances = InstanceActivities(histories, stored, registry, keeper, TemporalTurns(client), patience)
     return [
         instances.open_instance,
         instances.read_history,

@@ -31,6 +31,7 @@ class Settings(BaseSettings):
     )
 
     app: str | None = None
+    personas: str | None = None
     database_url: str = "sqlite:///.turnhold/turnhold.db"
     task_queue: str = TASK_QUEUE
     model: str = "gpt-5-mini"

@@ -134,6 +134,14 @@ class MediaFull(StoreError):
         self.more = more
 
 
+class PersonaConflict(StoreError):
+    """The persona is not at the expected version: somebody else has put another one."""
+
+    def __init__(self, persona_id: str, version: int) -> None:
+        super().__init__(f"the persona {persona_id!r} is at version {version} now, not at the one that was expected")
+        self.version = version
+
+
 class SnapshotConflict(StoreError):
     """The scope is not at the expected version: load it again, apply the change again, save again.
 

@@ -197,6 +197,17 @@ class StoredHistory(StoreTable, table=True):
     created_ms: int = Field(sa_type=BigInteger)
 
 
+class PersonaRow(StoreTable, table=True):
+    """The newest version of a persona, as JSON."""
+
+    __tablename__ = "personas"
+
+    id: str = Field(sa_type=PlainText, primary_key=True)
+    version: int = Field(sa_type=BigInteger)
+    body: str = Field(sa_type=Text)
+    updated_ms: int = Field(sa_type=BigInteger)
+
+
 class Organization(StoreTable, table=True):
     """Limits of an organisation's memory in place of the service's own. NULL inherits."""
 
@@ -259,6 +270,7 @@ media: Table = metadata.tables["media"]
 memory_snapshots: Table = metadata.tables["memory_snapshots"]
 memory_snapshot_versions: Table = metadata.tables["memory_snapshot_versions"]
 stored_histories: Table = metadata.tables["stored_histories"]
+personas: Table = metadata.tables["personas"]
 organizations: Table = metadata.tables["organizations"]
 api_keys: Table = metadata.tables["api_keys"]
 idempotency_records: Table = metadata.tables["idempotency_records"]
