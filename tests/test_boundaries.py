@@ -53,7 +53,6 @@ PURE = (
         "gmi_state",
         "gmi_turn_book",
         "gmi_adaptation",
-        "gmi_usage",
         "gmi_sentiment",
         "gmi_start",
         "gmi_display",

@@ -9,7 +9,7 @@ from activities.errors import SYS_NOT_INITIALIZED
 from activities.json_values import encoded_size
 from workflows.gmi_contracts import LastTurn, OpenTurn, QueuedTurn, TurnNotice, TurnOutcome
 from workflows.gmi_state import InstanceState, digest_of, keep_newest
-from workflows.gmi_usage import add_total
+from workflows.usage import add_totals
 
 # More than may wait at once: a sender whose wait was cut off by a new run asks again, and must find its turn.
 KEPT_OUTCOMES, OUTCOME_BYTES = 128, 256_000
@@ -75,7 +75,8 @@ def end_turn(state: InstanceState, output: GMIOutput, now: datetime) -> None:
     state.open = None
     keep_outcome(state, turn.turn_id, turn.conversation_id, turn.digest, output)
     state.turns += 1
-    state.usage = add_total(state.usage, output.usage)
+    if output.usage is not None:
+        state.usage = add_totals(state.usage, output.usage)
     failed = output.error
     if failed is not None:
         state.failed += 1

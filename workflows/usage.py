@@ -19,7 +19,7 @@ def add_usage(total: CostAggregator, used: ModelUsage | None, provider: str, mod
 
 
 def add_totals(total: CostAggregator, other: CostAggregator) -> CostAggregator:
-    """The sum of what a turn and a turn it started have used."""
+    """The sum of what two have used, model by model: a turn and one it started, or the turns of an instance."""
     breakdown = total.breakdown
     for entry in other.breakdown:
         used = ModelUsage(
