@@ -83,6 +83,26 @@ async def test_a_superseding_turn_settles_the_pause_and_goes_on(harness: Harness
         await holder.answer([{"toolCallId": call_id, "output": "late"}])
 
 
+async def test_a_superseded_turn_keeps_the_answer_that_it_had(harness: Harness) -> None:
+    """The open call is filled, each result stands behind its call, and the new message comes after them."""
+    await harness.work()
+    harness.model.call([("book", {}), ("pay", {})])
+    tools = [external("book"), external("pay")]
+    holder = await harness.turns.start("Book and pay", conversationId="c1", externalTools=tools)
+    book, pay = (await harness.pause(holder)).tool_calls or ()
+    await holder.answer([{"toolCallId": book.id, "output": "booked"}], partial="wait")
+    harness.model.say("Two nights then.")
+    newer = await harness.turns.start("Make it two nights", conversationId="c1", onBusy="supersede")
+    await newer.result()
+
+    *_, asked, first, second, message = harness.model.requests[-1]["messages"]
+    assert [call["id"] for call in asked["tool_calls"]] == [book.id, pay.id]
+    assert (first["tool_call_id"], first["content"]) == (book.id, "booked")
+    assert second["tool_call_id"] == pay.id
+    assert errors.EXTERNAL_TOOL_NOT_RUN in second["content"]
+    assert message == {"role": "user", "content": "Make it two nights"}
+
+
 async def test_a_terminated_holder_is_taken_over(harness: Harness) -> None:
     """`temporal workflow terminate` leaves no lock behind; its open call is filled."""
     await harness.work()
