@@ -46,7 +46,7 @@ def test_every_kind_of_turn_is_recorded() -> None:
     kinds = {path.stem for path in HISTORIES}
 
     assert {"completed", "two_pauses", "filled", "deadline", "cancelled", "retried_model", "worker_restarted"} <= kinds
-    assert {"instance", "instance_continued"} <= kinds
+    assert {"instance", "instance_continued", "output_parts"} <= kinds
 
 
 @pytest.mark.parametrize("path", HISTORIES, ids=lambda path: path.stem)
