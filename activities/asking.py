@@ -6,7 +6,7 @@ to one time limit. Whatever else goes wrong is a `ProviderFault`.
 
 import asyncio
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from openai import AsyncOpenAI
@@ -37,7 +37,8 @@ class UnknownSecretError(Exception):
 class Prompt:
     """One request, but for what depends on the server's dialect. `fields` makes that part: model, limits, sampling.
 
-    With `may_be_empty` an empty reply is an answer, and not asked for again.
+    With `may_be_empty` an empty reply is an answer, and not asked for again. `unwrap` turns a completion into what it means,
+    before anything else reads it. `fallbacks` is how often the request for a structured answer may be made in another way.
     """
 
     model: str
@@ -47,6 +48,8 @@ class Prompt:
     fields: Callable[[Dialect], dict[str, Any]]
     calls_allowed: bool
     may_be_empty: bool = False
+    unwrap: Callable[[Completion], Completion] = field(default=lambda completion: completion)
+    fallbacks: int = 0
 
 
 class Provider:
@@ -71,7 +74,7 @@ class Provider:
         usages: list[ModelUsage | None] = []
         for _ in range(1 + RE_ASKS):
             body = await self._post(client, prompt, deadline, on_text)
-            completion = read_completion(body, calls_allowed=prompt.calls_allowed)
+            completion = prompt.unwrap(read_completion(body, calls_allowed=prompt.calls_allowed))
             usages.append(completion.usage)
             # A model that used up its output limit in silence would do so again.
             if not completion.is_empty or completion.cut or prompt.may_be_empty:
@@ -93,15 +96,16 @@ class Provider:
 
     async def _post(self, client: AsyncOpenAI, prompt: Prompt, deadline: float, on_text: OnText | None) -> Any:
         first = dialect = self._dialects.get(prompt.model) or self._first_dialect(prompt.model)
-        changes = CHANGES if on_text is None else STREAMED_CHANGES
+        changes = prompt.fallbacks + (CHANGES if on_text is None else STREAMED_CHANGES)
         while True:
             request = _request(prompt, dialect) | (stream_fields(dialect) if on_text else {})
             try:
                 body = await self._send(client, request, deadline, on_text)
                 break
             except ProviderFault as fault:
-                other = adapt(dialect, fault, request["messages"], streamed=on_text is not None) if changes else None
-                if other is None:
+                is_streamed, is_structured = on_text is not None, prompt.fallbacks > 0
+                other = adapt(dialect, fault, request["messages"], streamed=is_streamed, structured=is_structured)
+                if other is None or not changes:
                     raise _about_media(fault, request["messages"], prompt.model) from None
                 dialect, changes = other, changes - 1
         # What an earlier message held may be refused for itself, an address that is gone: the next turn tries again.

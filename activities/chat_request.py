@@ -8,6 +8,7 @@ from activities.modalities import Kind
 from activities.personas import Persona
 from activities.prompt import ChatMessage, ContentForm
 from activities.provider_errors import ProviderFault
+from activities.structured_contracts import Enforcement
 from activities.turn_input import TurnOptions
 
 ToolDefinitions = list[dict[str, Any]]
@@ -20,13 +21,16 @@ _ABOUT_MEDIA: dict[Kind, re.Pattern[str]] = {
     "audio": re.compile(r"\baudio\b|input_audio|multi-?modal", re.IGNORECASE),
 }
 _MEDIA_TYPES: dict[Kind, str] = {"image": "image_url", "audio": "input_audio"}
+_ABOUT_SCHEMA = re.compile(r"response[ _.-]?format|json[ _-]?schema|structured[ _-]?output|\bschema\b", re.IGNORECASE)
+_ABOUT_TOOLS = re.compile(r"tool[ _-]?choice|\btools?\b|\bfunctions?\b", re.IGNORECASE)
 _OTHER_CONTENT: dict[ContentForm, ContentForm] = {"null": "empty", "empty": "null", "omit": "empty"}
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """Where compatible servers differ: the `content` of a message that has only calls, the name of the output limit, and
-    whether an answer can be streamed and says its usage then. Parts of the kinds in `without` are sent as notes.
+    whether an answer can be streamed and says its usage then; how it is held to a JSON Schema. Parts of the kinds in `without`
+    are sent as notes.
     """
 
     tool_only_content: ContentForm = "null"
@@ -34,6 +38,7 @@ class Dialect:
     streams: bool = True
     stream_usage: bool = True
     without: frozenset[Kind] = frozenset()
+    structured: Enforcement = "provider_schema"
 
 
 def stream_fields(dialect: Dialect) -> dict[str, Any]:
@@ -144,9 +149,17 @@ def earlier_media(messages: list[ChatMessage]) -> frozenset[Kind]:
 
 
 def adapt(
-    dialect: Dialect, fault: ProviderFault, messages: list[ChatMessage], *, streamed: bool = False
+    dialect: Dialect,
+    fault: ProviderFault,
+    messages: list[ChatMessage],
+    *,
+    streamed: bool = False,
+    structured: bool = False,
 ) -> Dialect | None:
-    """The dialect to try once more after a refusal that complains about exactly what it can change; else None."""
+    """The dialect to try once more after a refusal that complains about exactly what it can change; else None.
+
+    `structured` says that the request asks for a structured answer, in the way of the dialect.
+    """
     if kinds := refused_media(fault) & earlier_media(messages):
         return replace(dialect, without=dialect.without | kinds)
     if fault.status not in (400, 422) or fault.code in ("content_filter", "content_policy_violation"):
@@ -157,6 +170,10 @@ def adapt(
         return replace(dialect, streams=False)
     if "max_completion_tokens" in fault.text and dialect.limit == "max_tokens":
         return replace(dialect, limit="max_completion_tokens")
+    if structured and dialect.structured == "provider_schema" and _ABOUT_SCHEMA.search(fault.text):
+        return replace(dialect, structured="forced_tool")
+    if structured and dialect.structured == "forced_tool" and _ABOUT_TOOLS.search(fault.text):
+        return replace(dialect, structured="prompt_only")
     tool_only = any(message.get("tool_calls") and not message.get("content") for message in messages)
     if tool_only and _ABOUT_CONTENT.search(fault.text):
         return replace(dialect, tool_only_content=_OTHER_CONTENT[dialect.tool_only_content])

@@ -19,6 +19,7 @@ from activities.conversation import (
 from activities.guard_contracts import GuardNote
 from activities.output_parts import OutputParts
 from activities.sources import RagRetrievedChunk
+from activities.structured_contracts import StructuredReading
 from activities.turn_input import TurnInput, TurnOptions
 from activities.wire import Sparse, Wire
 
@@ -202,7 +203,8 @@ class ModelReply(Wire):
     """One reply of the model, already stored as row `row`.
 
     `error` ends the turn with this error after the text is kept (refusal, filter, nothing said); `hint` is for the log;
-    `guardrails` are their verdicts on this reply, and on the results that it would have answered.
+    `guardrails` are their verdicts on this reply, and on the results that it would have answered; `structured` is set for an
+    answer without calls in a turn that wants a structured one.
     `stored` is false when there was nothing to store: a reply with neither text nor calls.
     """
 
@@ -218,6 +220,7 @@ class ModelReply(Wire):
     hint: str | None = None
     parts: Sparse[OutputParts] = None
     guardrails: Sparse[tuple[GuardNote, ...]] = None
+    structured: Sparse[StructuredReading] = None
 
 
 class ToolRun(Wire):

@@ -6,6 +6,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from activities.output_parts import AudioOutputConfig, ImageOutputConfig, OutputParts, UICommand
 from activities.sources import RagRetrievedChunk
+from activities.structured_contracts import StructuredOutput
 from activities.wire import Sparse, Wire
 
 Arguments = dict[str, Any]
@@ -106,6 +107,17 @@ class AssistantMessage(Wire):
     tool_calls: tuple[ToolCall, ...] = ()
     meta: dict[str, Any] | None = None
 
+    @property
+    def is_discarded(self) -> bool:
+        """Whether this was a structured answer that did not fit: its own turn asks again, and nobody else reads it."""
+        kept = (self.meta or {}).get("structured")
+        return isinstance(kept, dict) and kept.get("discarded") is True
+
+    @property
+    def told_text(self) -> str | None:
+        """The text, as far as anybody but the turn itself is told it."""
+        return None if self.is_discarded else self.content
+
 
 class ToolMessage(Wire):
     """The result of one call, at its place in the history."""
@@ -168,7 +180,7 @@ class GMIOutput(Wire):
     reasoning_trace: tuple[dict[str, Any], ...] | None = None
     error: ErrorDetails | None = None
     rag_sources: tuple[RagRetrievedChunk, ...] | None = None
-    structured_output: dict[str, Any] | None = None
+    structured_output: StructuredOutput | None = None
     conversation_id: str | None = None
     turn_id: str | None = None
     memory: dict[str, Any] | None = None

@@ -32,7 +32,7 @@ def exchange_of(store: TurnStore, turn_id: str, now_ms: int) -> tuple[StoredTurn
     found, placed = store.turn_and_rows(turn_id)
     turn = _existing(found, turn_id)
     rows = [message for _, message in placed]
-    replied = "\n".join(row.content for row in rows if isinstance(row, AssistantMessage) and row.content)
+    replied = "\n".join(row.told_text for row in rows if isinstance(row, AssistantMessage) and row.told_text)
     return turn, Exchange(turn.id, "\n".join(said_in(rows)), replied, turn.input.session_id, now_ms)
 
 

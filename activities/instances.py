@@ -10,6 +10,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities import errors
 from activities.contracts import Patience
+from activities.conversation import AssistantMessage
 from activities.history_messages import ConversationMessage, read_messages, shown, split_turns
 from activities.instance_contracts import (
     AnswerTurn,
@@ -110,15 +111,18 @@ class InstanceActivities:
                 self._histories.page, request.conversation_id, _owner(request.scope), before, request.turn_id
             )
         page: list[ConversationMessage] = []
-        room = PAGE_BYTES
+        room, last = PAGE_BYTES, None
         for row in rows:
+            if isinstance(row.message, AssistantMessage) and row.message.is_discarded:
+                last = row
+                continue
             message = shown(row.message, f"{row.turn_id}/{row.row}", row.created_ms)
             room -= encoded_size(message)
             if room < 0 and page:
                 break
             page.append(message)
-        more = len(page) < len(rows) or len(rows) == PAGE_ROWS
-        last = rows[len(page) - 1] if page else None
+            last = row
+        more = len(rows) == PAGE_ROWS or last is not rows[-1] if rows else False
         return HistoryPage(
             messages=tuple(reversed(page)), cursor=f"{last.position}/{last.row}" if last and more else None
         )

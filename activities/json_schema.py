@@ -6,6 +6,7 @@ choose our requests), and may be large, so compiled ones are kept.
 
 import functools
 import json
+from itertools import islice
 from typing import Any
 
 import jsonschema_rs
@@ -21,12 +22,22 @@ def schema_fault(schema: dict[str, Any], value: Any, at: str) -> str | None:
     Raises:
         ValueError: the schema itself cannot be used.
     """
-    validator = _validator(json.dumps(schema, sort_keys=True))
-    error = next(iter(validator.iter_errors(value)), None)
-    if error is None:
-        return None
-    where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.instance_path)
-    return f"{at}{where}: {error.message[:MAX_CHARS]}"
+    return next(iter(schema_faults(schema, value, at, 1)), None)
+
+
+def schema_faults(schema: dict[str, Any], value: Any, at: str, most: int) -> list[str]:
+    """The first `most` faults, each as `schema_fault` tells it.
+
+    Raises:
+        ValueError: the schema itself cannot be used.
+    """
+    errors = _validator(json.dumps(schema, sort_keys=True)).iter_errors(value)
+    return [f"{at}{_where(error)}: {error.message[:MAX_CHARS]}" for error in islice(errors, most)]
+
+
+def _where(error: Any) -> str:
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.instance_path)
+    return "".join(parts)[:MAX_CHARS]
 
 
 def broken_schema(schema: dict[str, Any]) -> str | None:

@@ -45,6 +45,8 @@ from activities.store.errors import ReplyTaken
 from activities.streaming import Chunks, reply_stream
 from activities.streaming_chunks import reply_drafts, request_drafts
 from activities.streaming_exchange import OnText
+from activities.structured_asking import StructuredAsk, reading_of, with_issues
+from activities.structured_contracts import StructuredReply
 from activities.trimming import fit_turn, trim_history
 from activities.turn_input import MAX_DEPTH, ExternalTool, TurnOptions
 from activities.turn_reading import Reading, Store, TurnReader
@@ -108,9 +110,11 @@ class ModelActivities:
         )
         offer = self._offer(reading, request.functions)
         if reading.reply:
-            return _reply(request.rows, reading.reply, offer)
+            return _reply(request.rows, reading.reply, offer, reading.turn.input.options.structured_reply)
         options = merge_options(reading.turn.input.options, request.options)
-        prompt = self._prompt(reading, options, request, offer)
+        wanted = options.structured_reply
+        structured = StructuredAsk.of(wanted, reading.rows, offer, tools_allowed=request.tools_allowed)
+        prompt = self._prompt(reading, options, request, offer, structured)
         limit = output_limit(reading.persona, options)
         turn = reading.turn
         guards = self._guards.of_turn(request.turn_id, turn.conversation_id, reading.persona, turn.input)
@@ -118,13 +122,14 @@ class ModelActivities:
         async def ask(on_text: OnText | None = None) -> AssistantMessage:
             completion, usage = await ask_guarded(self._provider, guards, prompt, options.user_api_keys, on_text)
             completion, parts = await self._media.keep(request.turn_id, reading.persona, options, completion)
-            return self._read(request, completion, parts, usage, prompt.model, offer, limit)
+            kept = {} if structured is None else structured.read(completion)
+            return self._read(request, completion, parts, usage, prompt.model, offer, limit, kept)
 
         if options.stream and self._chunks is not None:
             message = await self._streamed(self._chunks, request, ask, offer, may_stream(options))
         else:
             message = await self._whole(request, ask)
-        return _reply(request.rows, message, offer)
+        return _reply(request.rows, message, offer, wanted)
 
     async def _whole(self, request: ModelRequest, ask: Ask) -> AssistantMessage:
         message = await ask()
@@ -159,11 +164,13 @@ class ModelActivities:
         model: str,
         offer: Offer,
         limit: int | None,
+        kept: dict[str, Any],
     ) -> AssistantMessage:
         judged = judge_calls(completion, offer, turn_id=request.turn_id, round_number=request.round, max_tokens=limit)
         if completion.hint:
             activity.logger.warning("turn %s, round %d: %s", request.turn_id, request.round, completion.hint)
-        return self._message(completion, parts, judged, usage, model, _origins(request.phase, judged, offer))
+        origins = {**_origins(request.phase, judged, offer), **kept}
+        return self._message(completion, parts, judged, usage, model, origins)
 
     def _offer(self, reading: Reading, chosen: Collection[str] | None) -> Offer:
         persona, external = reading.persona, reading.turn.input.external_tools
@@ -190,11 +197,18 @@ class ModelActivities:
 
         return Offer(definitions, facts, check)
 
-    def _prompt(self, reading: Reading, options: TurnOptions, request: ModelRequest, offer: Offer) -> Prompt:
+    def _prompt(
+        self,
+        reading: Reading,
+        options: TurnOptions,
+        request: ModelRequest,
+        offer: Offer,
+        structured: StructuredAsk | None,
+    ) -> Prompt:
         persona, turn = reading.persona, reading.turn
         messages = [
             *trim_history(reading.history, *persona.history_limits),
-            *fit_turn(reading.rows, self._settings.turn_tokens),
+            *with_issues(fit_turn(reading.rows, self._settings.turn_tokens)),
         ]
         if fault := pairing_fault(messages):
             raise final(HISTORY_UNPAIRED, fault)
@@ -207,7 +221,9 @@ class ModelActivities:
             answering=bool(messages) and isinstance(messages[-1], ToolMessage),
         )
         told = phase_prompt(request.phase, options.selection, request.now_ms) if request.phase else ""
-        return Prompt(
+        if structured is not None:
+            told = "\n\n".join(filter(None, (told, structured.instruction)))
+        prompt = Prompt(
             model=model,
             system=system_messages(persona, turn.memory_text, turn.input, told, turn.sources),
             messages=messages,
@@ -215,6 +231,7 @@ class ModelActivities:
             fields=lambda dialect: request_fields(persona, options, model, dialect),
             calls_allowed=request.tools_allowed,
         )
+        return prompt if structured is None else structured.asked_by(prompt)
 
     def _message(
         self,
@@ -271,7 +288,7 @@ def _says_something(message: AssistantMessage) -> bool:
     return message.content is not None or bool(message.tool_calls) or is_told
 
 
-def _reply(row: int, message: AssistantMessage, offer: Offer) -> ModelReply:
+def _reply(row: int, message: AssistantMessage, offer: Offer, wanted: StructuredReply | None) -> ModelReply:
     """The reply as the row has it; the first attempt and every later one give the same."""
     facts = ReplyFacts.model_validate(message.meta or {})
     judged = [JudgedCall(call, facts.problems.get(call.id)) for call in message.tool_calls]
@@ -288,4 +305,5 @@ def _reply(row: int, message: AssistantMessage, offer: Offer) -> ModelReply:
         hint=facts.hint,
         parts=facts.parts,
         guardrails=facts.guardrails,
+        structured=reading_of(message, wanted),
     )

@@ -92,7 +92,7 @@ def _user_content(message: UserMessage) -> str | list[dict[str, Any]]:
 
 
 def _assistant_message(message: AssistantMessage, tool_only_content: ContentForm) -> ChatMessage | None:
-    text = "\n".join(filter(None, (clean_text(message.content or ""), _media_note(message)))) or None
+    text = "\n".join(filter(None, (clean_text(message.told_text or ""), _media_note(message)))) or None
     if not message.tool_calls:
         return {"role": "assistant", "content": text} if text else None
     sent: ChatMessage = {"role": "assistant", "content": text}

@@ -15,7 +15,7 @@ from temporalio import activity
 from activities.asking import Prompt, Provider
 from activities.chat_request import request_fields
 from activities.completions import Completion
-from activities.conversation import ErrorDetails, ModelUsage, UserMessage
+from activities.conversation import AssistantMessage, ErrorDetails, ModelUsage, UserMessage
 from activities.errors import GMI_PROCESSING_ERROR
 from activities.history_messages import shown
 from activities.instance_contracts import Reflect, Reflection
@@ -83,7 +83,12 @@ class ReflectionActivities:
             rows = self._histories.page(request.conversation_id, owner)[:READ_MESSAGES]
         except NotOwner:
             return []
-        told = [shown(row.message, f"{row.turn_id}/{row.row}", row.created_ms) for row in reversed(rows)]
+        said = (
+            row
+            for row in reversed(rows)
+            if not (isinstance(row.message, AssistantMessage) and row.message.is_discarded)
+        )
+        told = [shown(row.message, f"{row.turn_id}/{row.row}", row.created_ms) for row in said]
         return [{"role": each.role, "content": str(each.content or "")[:READ_MESSAGE_CHARS]} for each in told]
 
 

@@ -84,7 +84,7 @@ class ReplyStream:
             StoreUnavailable, TurnClosed, TurnNotFound.
         """
         await self.stop()
-        text = (message.content or "") if message is not None else ""
+        text = (message.told_text or "") if message is not None else ""
         # Normally what was shown is how the text begins. It is not when a refused request had begun to answer before.
         anew = not text.startswith(self._shown)
         rest = text if anew else text[len(self._shown) :]

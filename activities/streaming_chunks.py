@@ -115,7 +115,7 @@ def reply_drafts(message: AssistantMessage, row: int, step: int | None, requests
     meta = message.meta or {}
     usage = ModelUsage.model_validate(meta["usage"]) if meta.get("usage") else None
     finish = meta.get("finishReason")
-    told = {"stepIndex": step, "text": bounded(message.content), "finishReason": finish, "modelId": meta.get("model")}
+    told = {"stepIndex": step, "text": bounded(message.told_text), "finishReason": finish, "modelId": meta.get("model")}
     phase = (meta.get("choice") or {}).get("phase") or meta.get("phase")
     finished = {**told, "providerId": meta.get("provider"), **({"phase": phase} if phase else {})}
     drafts = list(requests)

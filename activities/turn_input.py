@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError
 from activities.conversation import Content
 from activities.input_parts import read_parts
 from activities.personas import InstanceTurn, Modality
+from activities.structured_contracts import StructuredReply
 from activities.wire import Sparse, StrictWire
 
 PROMPT_CHARS = 20_000
@@ -84,6 +85,7 @@ class TurnOptions(StrictWire):
     max_tokens: int | None = Field(default=None, ge=1)
     tool_choice: Literal["auto", "none", "required"] | dict[str, Any] | None = None
     response_format: dict[str, Any] | None = None
+    structured_reply: Sparse[StructuredReply] = None
     stream: bool = False
     tool_selection: Literal["all", "select"] = "all"
     selection: SelectionOptions = SelectionOptions()

@@ -75,6 +75,7 @@ from .reports import (
     RejectedStatement,
     memory_of_item,
 )
+from .salvage import whole_values
 from .screening import screen_injection
 from .secrecy import has_secret
 from .self_model import WEAK_BELOW, domain_key, weak_domains
@@ -272,4 +273,5 @@ __all__ = [
     "tension_key",
     "ungrounded",
     "weak_domains",
+    "whole_values",
 ]

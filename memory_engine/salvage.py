@@ -31,7 +31,7 @@ def salvage_json(text: str, keys: Collection[str]) -> Salvaged:
     text = text[:LONGEST_ANSWER]
     if not text.strip():
         return Salvaged(problem="the answer was empty")
-    found = _best((value for value in _whole_values(text) if isinstance(value, dict | list)), keys)
+    found = _best((value for value in whole_values(text) if isinstance(value, dict | list)), keys)
     if found is not None:
         return Salvaged(found)
     cut = _best(_cut_values(text), keys)
@@ -50,7 +50,8 @@ def _best(values: Iterator[Any], keys: Collection[str]) -> Any:
     return first_list
 
 
-def _whole_values(text: str) -> Iterator[Any]:
+def whole_values(text: str) -> Iterator[Any]:
+    """The objects and lists that stand whole in a text, in order."""
     start = 0
     for _ in range(_MOST_OPENINGS):
         opening = _OPENING.search(text, start)

@@ -10,6 +10,7 @@ from activities import (
     selection,
     sources,
     streaming_chunks,
+    structured_contracts,
     turn_input,
 )
 from activities.wire import Wire
@@ -93,6 +94,33 @@ costs = conversation.CostAggregator(
     breakdown=(entry,),
     calls_without_usage=1,
 )
+structured_meta = structured_contracts.StructuredMeta(
+    schema_name="reply",
+    valid=False,
+    attempts=3,
+    enforcement="forced_tool",
+    stage="post_guardrail",
+    issues=("reply: no",),
+)
+structured_output = structured_contracts.StructuredOutput(value={"a": 1}, value_ref="t1/3", meta=structured_meta)
+structured_reading = structured_contracts.StructuredReading(
+    valid=False,
+    value={"a": 1},
+    cut=True,
+    issues=("reply: no",),
+    enforcement="prompt_only",
+    stage="post_guardrail",
+    attempt=2,
+    discarded=True,
+)
+structured_reply = structured_contracts.StructuredReply(
+    json_schema={"type": "object"},
+    name="order",
+    description="The order.",
+    max_retries=1,
+    on_exhausted="return_invalid",
+    enforcement="provider_schema",
+)
 output = conversation.GMIOutput(
     is_final=False,
     response_text="Booking.",
@@ -105,7 +133,7 @@ output = conversation.GMIOutput(
     reasoning_trace=({"type": "WARNING"},),
     error=error,
     rag_sources=(source,),
-    structured_output={"value": {"a": 1}},
+    structured_output=structured_output,
     conversation_id="c1",
     turn_id="t1",
     memory={"planned": {"entries": 2}},
@@ -146,6 +174,7 @@ options = turn_input.TurnOptions(
     max_tokens=100,
     tool_choice="required",
     response_format={"type": "json_object"},
+    structured_reply=structured_reply,
     stream=True,
     tool_selection="select",
     selection=choosing,
@@ -272,6 +301,7 @@ reply = contracts.ModelReply(
     hint="the reply was cut",
     parts=parts,
     guardrails=(guard_note,),
+    structured=structured_reading,
 )
 run = contracts.ToolRun(
     turn_id="t1",

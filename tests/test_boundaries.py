@@ -57,6 +57,7 @@ PURE = (
         "gmi_start",
         "gmi_display",
     ),
+    "structured",
 )
 
 LOAD_ALL = """

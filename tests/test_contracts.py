@@ -28,6 +28,7 @@ from activities import (
     sentiment,
     sources,
     streaming_chunks,
+    structured_contracts,
     turn_input,
 )
 from activities.conversation import CostAggregator, CostEntry, GMIOutput, ModelUsage
@@ -54,6 +55,7 @@ MODULES = (
     sentiment,
     sources,
     streaming_chunks,
+    structured_contracts,
     turn_input,
     shown,
     gmi_contracts,

@@ -26,6 +26,7 @@ from worker.chunks import ChunkReader
 from worker.media import Media, MediaReader
 from worker.pollers import has_worker
 from worker.search_attributes import RegisteredAttributes, starting_attributes
+from worker.structured import with_structured_reply
 from workflows.answers import MAX_ANSWER_BYTES
 from workflows.contracts import AnswerAck, PendingRequest, RejectedAnswer, TurnStatus
 from workflows.names import TASK_QUEUE, TURN_WORKFLOW, turn_workflow_id
@@ -278,14 +279,20 @@ class TurnClient:
         self._task_queue = task_queue
         self._attributes = RegisteredAttributes(client)
 
-    async def start(self, content: Any, *, turn_id: str | None = None, **fields: Any) -> Turn:
+    async def start(
+        self, content: Any, *, turn_id: str | None = None, structured_reply: Any = None, **fields: Any
+    ) -> Turn:
         """Start a turn. `fields` are those of the turn's input, in snake_case or camelCase.
+
+        With `structured_reply`, a `Wanted` of `worker.structured` such as a pydantic model, the answer is a value of that shape;
+        `structured_value` there reads it.
 
         Raises:
             TurnExists: a turn of that id runs or ran.
             ValueError: the input is too large, or no JSON.
         """
         turn_id = turn_id or uuid.uuid4().hex[:12]
+        fields = with_structured_reply(fields, structured_reply)
         conversation = fields.get("conversationId") or fields.get("conversation_id") or turn_id
         body = {"content": content, "interactionId": turn_id, "conversationId": conversation}
         body |= {name: value for name, value in fields.items() if name not in ("conversation_id", "conversationId")}

@@ -14,8 +14,8 @@ def agent_input(
 ) -> dict[str, Any]:
     """The input of the agent's turn, as JSON.
 
-    User, session and organization are the caller's, and so are the host's tools, who answers, and by when. The conversation
-    is its own, and so are the persona's model and everything else.
+    User, session and organization are the caller's, and so are the host's tools, who answers, and by when, and the guardrails
+    it asks for. The conversation is its own, and so are the persona's model and everything else.
     """
     turn = TurnInput(
         content=task.task,
@@ -27,6 +27,7 @@ def agent_input(
         persona_id=task.persona_id,
         user_context_override=given.user_context_override,
         external_tools=given.external_tools,
+        required_guardrails=given.required_guardrails,
         options=TurnOptions(user_api_keys=given.options.user_api_keys),
         # A pause nobody answers ends as the caller's does; only the caller fails by it.
         pause=PauseOptions(timeout=given.pause.timeout),

@@ -179,6 +179,8 @@ def _assemble(raw: dict[str, Any], results: list[Any], default: Partial) -> Answ
     except ValidationError as fault:
         first = fault.errors(include_input=False, include_url=False)[0]
         return refused(f"options.{'.'.join(map(str, first['loc']))}: {first['msg']}")
+    if options is not None and options.structured_reply is not None:
+        return refused("options.structuredReply: is said when a turn starts, and holds to its end")
     items = [_read_item(index, result) for index, result in enumerate(results)]
     faults = tuple(item for item in items if isinstance(item, ItemReason))
     read = tuple(item for item in items if isinstance(item, AnsweredCall))

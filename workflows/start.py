@@ -10,7 +10,8 @@ from activities.durations import parse_duration
 from activities.errors import SYS_VALIDATION_ERROR
 from activities.json_schema import broken_schema
 from activities.json_values import Undecodable, encoded_size, json_fault, json_type
-from activities.turn_input import TurnInput
+from activities.structured_contracts import MAX_SCHEMA_BYTES
+from activities.turn_input import TurnInput, TurnOptions
 
 MESSAGE_CHARS = 2_000
 # Answers are checked by a tool's schema within a workflow task, for each of its calls.
@@ -53,6 +54,8 @@ def _fault_of(given: TurnInput) -> str | None:
             parse_duration(text)
         except ValueError as fault:
             return f"{field}: {fault}"
+    if wrong := _structured_fault(given.options):
+        return wrong
     names = [tool.name for tool in given.external_tools]
     if twice := next((name for name in names if names.count(name) > 1), None):
         return f"externalTools: {twice} stands twice"
@@ -69,6 +72,18 @@ def _fault_of(given: TurnInput) -> str | None:
             "metadata.userApiKeys: keys never travel with a turn; options.userApiKeys has names of the worker's secrets"
         )
     return None
+
+
+def _structured_fault(options: TurnOptions) -> str | None:
+    wanted = options.structured_reply
+    if wanted is None:
+        return None
+    if options.response_format is not None:
+        return "options.responseFormat: options.structuredReply says it already, so only one of them may be given"
+    if (size := encoded_size(wanted.json_schema)) > MAX_SCHEMA_BYTES:
+        return f"options.structuredReply.schema: has {size:,} bytes, more than {MAX_SCHEMA_BYTES:,}"
+    broken = broken_schema(wanted.json_schema)
+    return f"options.structuredReply.schema: {broken}" if broken else None
 
 
 def _durations(given: TurnInput) -> list[tuple[str, str]]:

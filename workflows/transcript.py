@@ -132,8 +132,14 @@ class Transcript:
     def model_replied(self, reply: ModelReply, step: int, now: datetime) -> None:
         """One reply of the model: its text, its calls, what it used."""
         text = reply.text.text if reply.text else None
+        read = reply.structured
+        if read is not None and not read.valid:
+            issues = "; ".join(read.issues)
+            self.note("WARNING", f"The answer does not fit its schema (attempt {read.attempt}): {issues}", now)
+        is_discarded = read is not None and read.discarded
+        text = None if is_discarded else text
         calls = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in reply.calls]
-        if reply.stored:
+        if reply.stored and not is_discarded:
             self.messages.add({"role": "assistant", "content": text, "toolCalls": calls})
         if text:
             self._chunk("text_delta", text, now, {"row": reply.row})

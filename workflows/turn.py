@@ -33,6 +33,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.names import TURN_WORKFLOW
     from workflows.pause import FillReason
     from workflows.sources import find_sources
+    from workflows.structured import asks_again, structured_fault
     from workflows.turn_report import final_output, published_output
     from workflows.turn_rounds import TurnRounds
 
@@ -101,6 +102,7 @@ class TurnWorkflow(TurnRounds):
     async def _converse(self) -> ErrorDetails | None:
         """Ask, act on the calls, ask again. The error to report beside the text, or None."""
         state, progress = self._state, self._state.progress
+        wanted = state.given.options.structured_reply
         try:
             if state.claimed.input_guard_seconds:
                 blocked = await self._unless_stopped(judge_input(state))
@@ -108,7 +110,8 @@ class TurnWorkflow(TurnRounds):
                     return blocked
             if state.claimed.retrieves:
                 await self._unless_stopped(find_sources(state))
-            if state.stack.is_active and not await self._choose_functions():
+            goes_on = not state.stack.is_active or await self._choose_functions()
+            if not goes_on and wanted is None:
                 return None
             while True:
                 if limit := await self._over_budget():
@@ -117,14 +120,17 @@ class TurnWorkflow(TurnRounds):
                 reply = await self._unless_stopped(self._ask_model(tools_allowed))
                 if reply.error is not None:
                     return reply.error
+                if asks_again(wanted, reply):
+                    continue
                 if not reply.calls:
-                    return None if tools_allowed else limiting.forced_answer(state.limits, progress)
+                    fault = structured_fault(wanted, reply)
+                    return fault or (None if tools_allowed else limiting.forced_answer(state.limits, progress))
                 if not tools_allowed:
                     forced = limiting.forced_answer(state.limits, progress)
                     state.refuse_round(reply, forced, workflow.now())
                     return forced
                 await self._run_round(reply)
-                if state.note_called():
+                if state.note_called() and wanted is None:
                     error = await self._over_budget(for_tools=False) or await self._describe()
                     if error is not None or not state.stack.entries:
                         return error

@@ -33,6 +33,7 @@ def final_output(state: TurnState, error: ErrorDetails | None) -> GMIOutput:
         usage=state.progress.usage,
         error=error,
         rag_sources=state.sources,
+        structured_output=state.structured,
         conversation_id=state.conversation_id,
         turn_id=state.turn_id,
         model_calls=state.progress.calls if state.given.delegation is not None else None,
@@ -46,7 +47,8 @@ def current_output(state: TurnState) -> GMIOutput:
         return state.output
     open_calls = state.inbox.pause.open_calls if state.inbox.pause else []
     waiting = tuple(ToolCall(id=call.id, name=call.name, arguments=call.arguments) for call in open_calls)
-    return final_output(state, None).model_copy(update={"is_final": False, "tool_calls": waiting or None})
+    told = {"is_final": False, "tool_calls": waiting or None, "structured_output": None}
+    return final_output(state, None).model_copy(update=told)
 
 
 def traced_output(state: TurnState) -> GMIOutput:

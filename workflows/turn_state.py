@@ -16,6 +16,7 @@ from activities.json_values import encoded_size
 from activities.output_parts import OutputParts, UICommand
 from activities.selection import ChoicePhase, ChoiceReply
 from activities.sources import RagRetrievedChunk
+from activities.structured_contracts import StructuredOutput
 from activities.turn_input import TurnInput, TurnLimits, TurnOptions
 from workflows import rounds
 from workflows.agent_input import agent_input, depth_of
@@ -31,6 +32,7 @@ from workflows.limits import Progress, Reached
 from workflows.pause import FillReason, Pause, agent_of, not_run
 from workflows.pending import pending_call
 from workflows.rounds import Delegate, PlannedCall, Refuse, Show, Wait
+from workflows.structured import structured_output
 from workflows.transcript import Transcript
 from workflows.usage import add_totals, add_usage
 
@@ -74,6 +76,7 @@ class TurnState:
     agents: Agents = field(default_factory=Agents)
     share: TurnLimits = field(default_factory=TurnLimits)
     parts: CollectedParts = field(default_factory=CollectedParts)
+    structured: StructuredOutput | None = None
     output: GMIOutput | None = None
     settle_asked: bool = False
     superseded_by: str | None = None
@@ -124,7 +127,11 @@ class TurnState:
         self.unsaved, self.round, self.results = [], (), {}
         if reply.stored:
             self.rows = reply.row + 1
-        self._add_text(reply.text, reply.row)
+        if reply.structured is not None and self.given.options.structured_reply is not None:
+            ref = f"{self.key}/{reply.row}"
+            self.structured = structured_output(self.given.options.structured_reply, reply.structured, ref)
+        if reply.structured is None or not reply.structured.discarded:
+            self._add_text(reply.text, reply.row)
         self.transcript.model_replied(reply, self.progress.model_calls - 1, now)
         self.take_parts(reply.parts, now)
 

@@ -192,7 +192,7 @@ def tell_rows(connection: Connection, turn_id: str, placed: Iterable[PlacedMessa
             parts = message.result.parts
             drafts += [result_draft(message.result, row), *command_drafts(parts.ui_commands if parts else (), row)]
         elif isinstance(message, AssistantMessage):
-            drafts += [*text_drafts(message.content or "", row), *reply_drafts(message, row, None, ())]
+            drafts += [*text_drafts(message.told_text or "", row), *reply_drafts(message, row, None, ())]
     append(connection, turn_id, drafts)
 
 

@@ -1,6 +1,7 @@
 """`TurnClient` tells its caller what happens, also when nothing does."""
 
 import time
+from typing import Any
 
 import pytest
 
@@ -128,7 +129,8 @@ async def test_a_turn_is_found_before_any_worker_has_seen_it(harness: Harness) -
 async def test_a_turn_that_cannot_begin_is_not_shown_as_running(harness: Harness) -> None:
     """Neither one with an invalid input, nor one whose persona does not exist."""
     await harness.work()
-    for fields in ({"colour": "red"}, {"personaId": "nobody"}):
+    wrong: list[dict[str, Any]] = [{"colour": "red"}, {"personaId": "nobody"}]
+    for fields in wrong:
         turn = await harness.turns.start("Hi", **fields)
         with pytest.raises(TurnFailed):
             await turn.result()

@@ -333,6 +333,16 @@ async def sub_agents(harness: Harness) -> Turn:
     return turn
 
 
+async def structured(harness: Harness) -> Turn:
+    """A structured answer after a pause, asked for again once."""
+    harness.model.call([("look", {}), ("ask", {})])
+    harness.model.script("No JSON.", '{"n": 1}')
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    turn = await harness.turns.start("Go", structured_reply=schema, externalTools=[external("ask")])
+    await answer_all(harness, turn)
+    return turn
+
+
 async def instance(harness: Harness) -> Turn:
     """An instance: most of its members, a turn that pauses while another message waits, and its end."""
     gmi = GMI(harness.client, harness.task_queue, task_queue=harness.task_queue)
@@ -422,6 +432,7 @@ SCENES: list[Callable[[Harness], Awaitable[Turn]]] = [
     output_parts,
     guarded,
     sub_agents,
+    structured,
     instance,
     instance_continued,
     instance_watched,

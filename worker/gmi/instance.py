@@ -18,6 +18,7 @@ from worker.gmi.histories import read_history, write_history
 from worker.gmi.memory import CognitiveMemoryHandle
 from worker.gmi.stops import Stops
 from worker.gmi.stream import TurnStream
+from worker.structured import Wanted, with_structured_reply
 from workflows.contracts import PendingRequest
 from workflows.gmi_contracts import InstanceStatus
 from workflows.names import TASK_QUEUE, gmi_workflow_id, turn_workflow_id
@@ -95,17 +96,19 @@ class GMI:
         found = await self._channel.query("get_pending_request")
         return None if found is None else PendingRequest.model_validate(found)
 
-    async def process_turn(self, turn_input: Json | str) -> GMIOutput:
+    async def process_turn(self, turn_input: Json | str, structured_reply: Wanted | None = None) -> GMIOutput:
         """Run one turn to its next stop: `is_final` false with the calls that the host runs, or the end.
+
+        With `structured_reply`, a pydantic model or a JSON Schema, its answer is a value of that shape.
 
         A message that brings no `interactionId` gets one, so that it is one turn however often it must be asked for.
         """
-        body = _turn_body(turn_input)
+        body = with_structured_reply(_turn_body(turn_input), structured_reply)
         return await self._stops.of_message(body)
 
-    def process_turn_stream(self, turn_input: Json | str) -> TurnStream:
+    def process_turn_stream(self, turn_input: Json | str, structured_reply: Wanted | None = None) -> TurnStream:
         """The same turn, chunk by chunk, over its pauses; see `TurnStream`."""
-        body = _turn_body(turn_input)
+        body = with_structured_reply(_turn_body(turn_input), structured_reply)
         if self._reader is not None and isinstance(options := body.get("options", {}), dict):
             body["options"] = {"stream": True, **options}
         turn_id, conversation_id = body["interactionId"], body.get("conversationId")

@@ -119,6 +119,8 @@ class TurnTeller:
         """A reply that calls, asks, or puts results into words."""
         told = self._rest_of_round()
         meta = message.meta or {}
+        if message.is_discarded:
+            return told
         if not message.tool_calls:
             if meta.get("phase") == "describe" or self._describes_freely(meta.get("phase")):
                 told += self._give_up()
