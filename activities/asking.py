@@ -22,8 +22,8 @@ from activities.provider_errors import ProviderFault
 from activities.streaming_exchange import OnText, stream_chat
 
 RE_ASKS = 2
-# Its form once, and pictures or sound of earlier messages; a streamed request has two more forms that a server may not know.
-CHANGES, STREAMED_CHANGES = 2, 4
+# A streamed request has two more forms that a server may not know. Pictures and sound left out count for none.
+CHANGES, STREAMED_CHANGES = 1, 3
 DIALECTS_KEPT = 100
 # A shorter one could be part of an ordinary word.
 SHORTEST_SECRET = 8
@@ -107,7 +107,8 @@ class Provider:
                 other = adapt(dialect, fault, request["messages"], streamed=is_streamed, structured=is_structured)
                 if other is None or not changes:
                     raise _about_media(fault, request["messages"], prompt.model) from None
-                dialect, changes = other, changes - 1
+                changes -= other.without == dialect.without
+                dialect = other
         # What an earlier message held may be refused for itself, an address that is gone: the next turn tries again.
         if (kept := replace(dialect, without=first.without)) != first:
             self._keep(prompt.model, kept)
