@@ -14,6 +14,7 @@ from activities.conversation import (
     ErrorDetails,
     GMIOutput,
     ModelUsage,
+    ToolCall,
     ToolCallResult,
 )
 from activities.guard_contracts import GuardNote
@@ -133,6 +134,20 @@ class ResultsSaved(Wire):
     """How many rows stand after the save."""
 
     rows: int
+
+
+class TellPause(Wire):
+    """Tell those who read the turn's stream of calls that wait and stand in no reply of its model. Runs as a local activity."""
+
+    turn_id: str
+    pause_id: str
+    calls: tuple[ToolCall, ...]
+
+
+class PauseTold(Wire):
+    """Whether there is anybody to tell: a turn that does not stream has no chunks."""
+
+    streams: bool
 
 
 class ModelRequest(Wire):

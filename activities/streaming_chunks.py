@@ -144,6 +144,12 @@ def request_drafts(calls: Sequence[tuple[ToolCall, ToolFacts | None]], row: int,
     return [*drafts, *command_drafts(commands, row)]
 
 
+def pause_draft(pause_id: str, calls: Sequence[ToolCall]) -> Draft:
+    """Calls that wait for the host and that no reply of the turn's model has: its own for more budget, those of sub-agents."""
+    metadata = {"executionMode": "external", "requiresExternalToolResult": True, "pauseId": pause_id}
+    return Draft("tool_call_request", ChunkBody(content=[bounded_call(call) for call in calls], metadata=metadata))
+
+
 def command_drafts(commands: Sequence[UICommand], row: int) -> list[Draft]:
     """What the host's user interface is to do; nothing when there are no commands."""
     content = [command.model_dump(mode="json", by_alias=True) for command in commands]

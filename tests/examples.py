@@ -252,6 +252,8 @@ retrieved = contracts.SourcesRetrieved(sources=(source,), failures=("the documen
 placed = contracts.PlacedResult(row=3, result=result)
 save = contracts.SaveResults(turn_id="t1", results=(placed,))
 saved = contracts.ResultsSaved(rows=4)
+tell = contracts.TellPause(turn_id="t1", pause_id="t1/budget-1", calls=(call,))
+told = contracts.PauseTold(streams=True)
 ask = contracts.ModelRequest(
     turn_id="t1",
     conversation_id="c1",

@@ -23,6 +23,7 @@ from activities.memory_embedder import EmbedderUnavailable, named_embedder
 from activities.memory_keeper import MemoryKeeper
 from activities.memory_models import MemoryModelActivities
 from activities.model import ModelActivities, ModelSettings
+from activities.pause_chunks import PauseActivities
 from activities.personas import Personas
 from activities.reflection import ReflectionActivities
 from activities.registry import ToolRegistry
@@ -180,6 +181,7 @@ def build_activities(
         turns.commit_turn,
         retrieval.retrieve_sources,
         GuardActivities(store, personas, guards).judge_input,
+        PauseActivities(ChunkStore(database)).tell_pause,
         models.call_model,
         choices.choose_functions,
         tools.run_tool,

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from temporalio import workflow
 from temporalio.common import RetryPolicy
-from temporalio.exceptions import ApplicationError
+from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
 
 with workflow.unsafe.imports_passed_through():
     from activities.choosing import ChoiceActivities
@@ -30,6 +30,7 @@ with workflow.unsafe.imports_passed_through():
         RetrieveSources,
         SaveResults,
         SourcesRetrieved,
+        TellPause,
         ToolFacts,
         ToolRan,
         ToolRun,
@@ -44,6 +45,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.memory_models import MemoryModelActivities
     from activities.memory_tools import search_memory
     from activities.model import ModelActivities
+    from activities.pause_chunks import PauseActivities
     from activities.retrieving import ATTEMPTS as RETRIEVAL_ATTEMPTS
     from activities.retrieving import RetrievalActivities
     from activities.selection import ChoiceReply, ChoiceRequest
@@ -105,6 +107,16 @@ async def save_results(request: SaveResults) -> ResultsSaved:
 async def commit_turn(request: CommitTurn) -> TurnCommitted:
     """Close the turn in the store."""
     return await _in_store(TurnActivities.commit_turn, request, timedelta(minutes=5))
+
+
+async def tell_pause(request: TellPause) -> None:
+    """Tell readers of the stream what the turn waits for. One that is not told is shown it everywhere else."""
+    try:
+        await _in_store(PauseActivities.tell_pause, request, timedelta(seconds=20))
+    except ActivityError as fault:
+        if is_cancelled_exception(fault):
+            raise
+        workflow.logger.warning("the stream of the turn was not told of a pause: %s", fault.cause or fault)
 
 
 async def _in_store(method: Callable[[Any, T], Awaitable[R]], request: T, patience: timedelta) -> R:

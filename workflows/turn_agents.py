@@ -95,6 +95,7 @@ class TurnAgents(TurnWork):
         self._show_pause()
         await self._send_to_agents()
         if added and not pause.is_settled:
+            await self._tell_stream(added)
             await self._parent.tell()
 
     async def _send_to_agents(self) -> None:

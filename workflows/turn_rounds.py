@@ -60,6 +60,7 @@ class TurnRounds(TurnAgents):
             await self._send_to_agents()
             if state.agents.new_calls:
                 pause = state.open_agents_pause(workflow.info().workflow_id, workflow.now())
+                await self._tell_stream(pause.calls)
                 await self._wait_for_host(pause, running)
 
     async def _over_budget(self, *, for_tools: bool = True) -> ErrorDetails | None:
@@ -69,6 +70,7 @@ class TurnRounds(TurnAgents):
             if state.limits.on_limit == "stop":
                 return reached.error
             pause = state.open_budget_pause(reached, info.workflow_id, info.start_time, workflow.now())
+            await self._tell_stream(pause.calls)
             await self._wait_for_host(pause, {})
             state.settle_budget(pause, info.start_time, workflow.now())
         return None

@@ -13,8 +13,9 @@ with workflow.unsafe.imports_passed_through():
     import workflows.rounds as rounds
     import workflows.steps as steps
     from activities import errors
-    from activities.contracts import ToolFacts, ToolRun
-    from activities.conversation import ErrorDetails
+    from activities.contracts import TellPause, ToolFacts, ToolRun
+    from activities.conversation import ErrorDetails, ToolCall
+    from workflows.contracts import PendingCall
     from workflows.failures import TurnStopped, lost_tool
     from workflows.messages import TurnMessages
     from workflows.parent import Parent
@@ -71,6 +72,14 @@ class TurnWork(TurnMessages):
             raise TurnStopped(ErrorDetails(code=errors.TURN_SUPERSEDED, message=message), "superseded")
         if state.stops_at is not None and state.deadline_passed(workflow.now()):
             raise TurnStopped(limiting.deadline_reached(state.stops_at, workflow.now()).error, "turn_deadline")
+
+    async def _tell_stream(self, calls: Sequence[PendingCall]) -> None:
+        """Calls that stand in no reply of the model are told the stream on their own, where there is one."""
+        state, request = self._state, self._state.request
+        if request is None or not (state.options or state.given.options).stream:
+            return
+        told = tuple(ToolCall(id=call.id, name=call.name, arguments=call.arguments) for call in calls)
+        await steps.tell_pause(TellPause(turn_id=state.key, pause_id=request.pause_id, calls=told))
 
     async def _run_tool(
         self, planned: PlannedCall, facts: ToolFacts, *, edited: dict[str, Any] | None = None, human: Any = None

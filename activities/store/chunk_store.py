@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from activities.conversation import AssistantMessage
+from activities.conversation import AssistantMessage, ToolCall
 from activities.store import chunks, closing, message_rows
 from activities.store.chunks import StreamStatus
 from activities.store.database import Database
-from activities.streaming_chunks import Draft, GMIOutputChunk, text_drafts
+from activities.streaming_chunks import Draft, GMIOutputChunk, pause_draft, text_drafts
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,16 @@ class ChunkStore:
                 message_rows.put(connection, place.turn_id, [(place.row, message)])
             shown = text_drafts(text, place.row, round=place.round, attempt=attempt)
             chunks.append(connection, place.turn_id, [*shown, *drafts], attempt=attempt)
+
+    def tell_pause(self, turn_id: str, pause_id: str, calls: Sequence[ToolCall]) -> bool:
+        """Tell calls that wait, each once; whether the turn streams."""
+        with self._database.write() as connection:
+            turn = closing.lock_open_turn(connection, turn_id)
+            if turn.streams:
+                told = chunks.told_apart(connection, turn_id)
+                new = [call for call in calls if call.id not in told]
+                chunks.append(connection, turn_id, [pause_draft(pause_id, new)] if new else [])
+        return turn.streams
 
     def read(self, turn_id: str, after: int, most: int) -> list[GMIOutputChunk]:
         """The first `most` chunks behind number `after`, in order."""

@@ -65,6 +65,9 @@ _HAS_MESSAGE = select(messages.c.row).where(
 _TOLD = select(turn_chunks.c.row).where(
     _of_turn, turn_chunks.c.row >= bindparam("first_row"), turn_chunks.c.type.in_(("tool_result", "step_finished"))
 )
+_REQUESTS = select(turn_chunks.c.body).where(
+    _of_turn, turn_chunks.c.type == "tool_call_request", turn_chunks.c.row.is_(None)
+)
 _INSERT = insert(turn_chunks)
 _NOTIFY = text("SELECT pg_notify(:channel, :turn_id)")
 _STREAMS = update(turns).where(turns.c.id == bindparam("of_turn")).values(streams=True)
@@ -127,6 +130,12 @@ def append(connection: Connection, turn_id: str, drafts: Sequence[Draft], *, att
     if connection.dialect.name == "postgresql":
         # Delivered when this transaction commits.
         connection.execute(_NOTIFY, {"channel": CHANNEL, "turn_id": turn_id})
+
+
+def told_apart(connection: Connection, turn_id: str) -> set[str]:
+    """Ids of the calls that were told in chunks of their own, outside any reply."""
+    bodies = connection.execute(_REQUESTS, {"of_turn": turn_id}).scalars()
+    return {call["id"] for body in bodies for call in ChunkBody.model_validate_json(body).content or ()}
 
 
 def begin_reply(connection: Connection, turn_id: str, row: int, *, streams: bool) -> int:

@@ -5,12 +5,18 @@ import json
 from typing import Any
 
 import pytest
+from temporalio.api.enums.v1 import ResetReapplyType
 from temporalio.client import WorkflowExecutionStatus
 
 from activities import errors
+from activities.conversation import ToolCall
 from activities.pairing import pairing_fault
+from activities.store.chunk_store import ChunkStore
+from activities.store.database import open_database
 from tests.support import Harness, event_types, events_of, external, until
+from tests.workflows.test_conversation import reset
 from worker.app import AgentApp, Persona, tool
+from worker.chunks import ChunkReader
 from worker.client import AnswerRefused, Turn
 from worker.demo_script import Saying
 from worker.gmi import GMI
@@ -375,3 +381,58 @@ def test_an_app_whose_agents_cannot_be_called_does_not_start(personas: list[Pers
     tools = [tool(name="delegate")(look)] if "name of" in words else []
     with pytest.raises(ValueError, match=words):
         AgentApp(personas=personas, tools=tools)
+
+
+async def test_a_turn_that_is_reset_starts_no_agent_twice(harness: Harness) -> None:
+    """Its new run finds the agent that the old one started, and takes what that has said."""
+    SENT.clear()
+    await harness.work(APP)
+    minds = Minds(
+        harness,
+        lead=[[delegate("clerk", "Send 5."), delegate("writer", "Write.")], "All done."],
+        clerk=[[("transfer", {"amount": 5})], "Five are sent."],
+        writer=["Dear Ada."],
+    )
+    turn = await harness.turns.start("Go", personaId="lead")
+    [call] = await pending(turn)
+    await turn.answer([{"toolCallId": call.id, "decision": "approve"}])
+    first = await turn.result()
+    await reset(harness, turn, ResetReapplyType.RESET_REAPPLY_TYPE_NONE)
+    again = await turn.result()
+
+    assert (again.response_text, again.error) == (first.response_text, None)
+    assert SENT == [5]
+    assert len(minds.asked) == 5
+    assert again.usage == first.usage
+
+
+async def test_the_stream_is_told_of_calls_that_stand_in_no_reply(harness: Harness) -> None:
+    """The turn's own for more budget, and those of agents; each once, also when the step runs twice."""
+    await harness.work(APP)
+    Minds(
+        harness,
+        lead=[[("search_memory", {"query": "x"})], [delegate("clerk", "Send 5.")], "Done."],
+        clerk=[[("transfer", {"amount": 5})], "Ok."],
+    )
+    limits = {"maxToolRounds": 1, "onLimit": "ask"}
+    turn = await harness.turns.start("Go", personaId="lead", limits=limits, options={"stream": True})
+    [more] = await pending(turn)
+    await turn.raise_budget(maxToolRounds=9)
+
+    async def next_call() -> PendingCall | None:
+        [call] = await pending(turn)
+        return None if call.id == more.id else call
+
+    call: PendingCall = await until(next_call, 60)
+    key = turn.key
+    assert key is not None
+    database = open_database(harness.settings.database_url)
+    harness.stack.callback(database.close)
+    assert ChunkStore(database).tell_pause(key, "again", [ToolCall(id=call.id, name=call.name)])
+    await turn.settle()
+    async with ChunkReader(harness.settings.database_url) as reader:
+        chunks = [chunk async for chunk in turn.stream(reader)]
+
+    alone = [each for each in chunks if "pauseId" in each.metadata]
+    assert [[called["id"] for called in chunk.content] for chunk in alone] == [[more.id], [call.id]]
+    assert all(chunk.metadata["requiresExternalToolResult"] for chunk in alone)
