@@ -32,6 +32,7 @@ UNNAMED = {
 PURE = (
     *("rounds", "pause", "inbox", "answers", "start", "turn_state", "transcript", "display", "contracts", "names"),
     *(
+        "agent_book",
         "agent_input",
         "agent_messages",
         "agents",

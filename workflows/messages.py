@@ -13,6 +13,7 @@ from temporalio.common import RawValue
 from temporalio.exceptions import ApplicationError
 
 with workflow.unsafe.imports_passed_through():
+    import workflows.agent_book as booking
     from activities.conversation import CostAggregator, ErrorDetails, GMIOutput
     from activities.errors import SYS_VALIDATION_ERROR
     from activities.turn_input import TurnInput
@@ -202,7 +203,7 @@ class TurnMessages:
         if pause is not None and verdict.new:
             pause.take(verdict)
             state.options = answer.options or state.options
-            state.pass_on(pause, [item.call_id for item in verdict.new])
+            booking.pass_on(state, pause, [item.call_id for item in verdict.new])
             filled = self._fill_left_out() if answer.partial == "fill" else ()
             self._show_pause()
         return AnswerAck(

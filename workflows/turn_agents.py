@@ -18,6 +18,7 @@ from temporalio.workflow import ParentClosePolicy
 with workflow.unsafe.imports_passed_through():
     from pydantic import ValidationError
 
+    import workflows.agent_book as booking
     import workflows.gmi_steps as gmi_steps
     from activities import errors
     from activities.conversation import ErrorDetails, GMIOutput
@@ -38,14 +39,14 @@ class TurnAgents(TurnWork):
     async def _run_agent(self, planned: PlannedCall, task: Delegate) -> None:
         """Have another persona do the task. An agent that fails is a result too."""
         state = self._state
-        agent, body = state.start_agent(planned, task, workflow.info().workflow_id)
+        agent, body = booking.start_agent(state, planned, task, workflow.info().workflow_id)
         try:
             output = await self._agent_output(agent, body)
         except (asyncio.CancelledError, FailureError):
             # It was stopped with its caller. What it used is known: it told its end before it ended.
-            state.lose_agent(agent)
+            booking.lose_agent(state, agent)
             raise
-        state.end_agent(planned, agent, output, workflow.now())
+        booking.end_agent(state, planned, agent, output, workflow.now())
 
     async def _agent_output(self, agent: Agent, body: dict[str, Any]) -> GMIOutput:
         try:
@@ -88,7 +89,7 @@ class TurnAgents(TurnWork):
         state = self._state
         if not state.agents.has_news(pause):
             return
-        added = state.join_pause(pause, workflow.now())
+        added = booking.join_pause(state, pause, workflow.now())
         if added:
             self._visibility.waiting(pause.calls, pause.deadline)
             self._take_early()

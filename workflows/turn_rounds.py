@@ -7,6 +7,7 @@ from temporalio import workflow
 from temporalio.exceptions import ApplicationError
 
 with workflow.unsafe.imports_passed_through():
+    import workflows.agent_book as booking
     from activities import errors
     from activities.contracts import ModelReply
     from activities.conversation import ErrorDetails
@@ -59,7 +60,7 @@ class TurnRounds(TurnAgents):
             await self._unless_stopped(workflow.wait_condition(is_called))
             await self._send_to_agents()
             if state.agents.new_calls:
-                pause = state.open_agents_pause(workflow.info().workflow_id, workflow.now())
+                pause = booking.open_agents_pause(state, workflow.info().workflow_id, workflow.now())
                 await self._tell_stream(pause.calls)
                 await self._wait_for_host(pause, running)
 

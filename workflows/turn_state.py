@@ -19,8 +19,8 @@ from activities.sources import RagRetrievedChunk
 from activities.structured_contracts import StructuredOutput
 from activities.turn_input import TurnInput, TurnLimits, TurnOptions
 from workflows import rounds
-from workflows.agent_input import agent_input, depth_of
-from workflows.agents import Agent, Agents, agent_result
+from workflows.agent_input import depth_of
+from workflows.agents import Agents
 from workflows.answers import Reject
 from workflows.budget import Budget
 from workflows.collected_parts import CollectedParts
@@ -29,12 +29,12 @@ from workflows.corrections import Corrections
 from workflows.function_stack import FunctionStack
 from workflows.inbox import Inbox
 from workflows.limits import Progress, Reached
-from workflows.pause import FillReason, Pause, agent_of, not_run
+from workflows.pause import FillReason, Pause, not_run
 from workflows.pending import pending_call
 from workflows.rounds import Delegate, PlannedCall, Refuse, Show, Wait
 from workflows.structured import structured_output
 from workflows.transcript import Transcript
-from workflows.usage import add_totals, add_usage
+from workflows.usage import add_usage
 
 SHOWN_RESULT_BYTES = 8_000
 # Why a call of a sub-agent is filled, where the agent lives on and has to hear of it.
@@ -243,14 +243,14 @@ class TurnState:
         calls = [pending_call(planned, f"{self.key}/{reply.row}", now) for planned in self.waiting]
         own = {planned.call.id for planned in self.round} - {call.id for call in calls}
         rationale = reply.text.text if reply.text else None
-        return self._open(f"{self.progress.model_calls - 1}", calls, own, rationale, workflow_id, now)
+        return self.pause_for(f"{self.progress.model_calls - 1}", calls, own, rationale, workflow_id, now)
 
     def open_budget_pause(self, reached: Reached, workflow_id: str, began: datetime, now: datetime) -> Pause:
         """A limit is reached: the host is asked for more."""
         call = self.budget.ask(reached, self.progress, self.key, began, now)
-        return self._open(f"budget-{self.budget.asked}", [call], set(), None, workflow_id, now)
+        return self.pause_for(f"budget-{self.budget.asked}", [call], set(), None, workflow_id, now)
 
-    def _open(
+    def pause_for(
         self,
         name: str,
         calls: list[PendingCall],
@@ -260,6 +260,7 @@ class TurnState:
         now: datetime,
         *deadlines: datetime,
     ) -> Pause:
+        """A pause opens for these calls. `worker_calls` are those of the same round that are not the host's to answer."""
         deadline = min([now + parse_duration(self.given.pause.timeout), *deadlines])
         pause = Pause.of(f"{self.turn_id}/{name}", calls, deadline)
         self.inbox.open(pause, worker_calls)
@@ -303,55 +304,6 @@ class TurnState:
         """The host was asked for more, and has said what it gives."""
         [slot] = pause.slots
         self.transcript.note("STATE_CHANGE", self.budget.take(slot.call, slot.resolution, began, now), now)
-
-    def start_agent(self, planned: PlannedCall, task: Delegate, workflow_id: str) -> tuple[Agent, dict[str, Any]]:
-        """A sub-agent is about to start; the input of its turn."""
-        self.note_own_call(planned)
-        call_id = planned.call.id
-        agent = self.agents.start(call_id, task.persona_id, workflow_id, self.given.external_tools)
-        return agent, agent_input(self.given, self.conversation_id, call_id, task, self.share)
-
-    def end_agent(self, planned: PlannedCall, agent: Agent, output: GMIOutput, now: datetime) -> None:
-        """A sub-agent has ended: its words are the result of the call, and what it used counts."""
-        self._count(agent, output)
-        self.set_result(planned, agent_result(planned, output), now)
-
-    def lose_agent(self, agent: Agent) -> None:
-        """A sub-agent was stopped with this turn; what it told at its end counts."""
-        if agent.call_id in self.agents.at_work:
-            self._count(agent, agent.output)
-
-    def _count(self, agent: Agent, output: GMIOutput | None) -> None:
-        self.agents.end(agent)
-        if output is not None and output.usage is not None:
-            self.progress.usage = add_totals(self.progress.usage, output.usage)
-            self.progress.agent_calls += output.model_calls or 0
-
-    def open_agents_pause(self, workflow_id: str, now: datetime) -> Pause:
-        """The round's calls are under way, and sub-agents among them wait for the host."""
-        self.agents.pauses += 1
-        calls, deadlines = self.agents.new_calls, self.agents.deadlines
-        self.agents.asked |= {call.id for call in calls}
-        name = f"{self.progress.model_calls - 1}.{self.agents.pauses}"
-        return self._open(name, calls, set(), None, workflow_id, now, *deadlines)
-
-    def join_pause(self, pause: Pause, now: datetime) -> list[PendingCall]:
-        """What sub-agents newly wait for joins the pause, what they gave up is closed. The calls that joined."""
-        self.note_filled(pause.fill_some(self.agents.gone(pause), "moved_on"), now)
-        added = self.agents.new_calls
-        self.agents.asked |= {call.id for call in added}
-        pause.add(added)
-        if added and self.request is not None:
-            self.transcript.pause_opened(self.request.model_copy(update={"tool_calls": tuple(added)}), now)
-        return added
-
-    def pass_on(self, pause: Pause, call_ids: Sequence[str]) -> None:
-        """What the host said of calls of sub-agents is for them to hear; a raise of their share is one of the turn's budget."""
-        slots = [pause.slot(call_id) for call_id in call_ids]
-        self.agents.pass_on(slots)
-        for slot in slots:
-            if slot.call.kind == "budget" and agent_of(slot.call.id) is not None:
-                self.budget.grow(slot.call, slot.resolution)
 
     def abandon_round(self, reason: FillReason, now: datetime) -> None:
         """The turn ends in the middle of a round: every call still gets a result, and no answer is lost."""
