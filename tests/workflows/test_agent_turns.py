@@ -223,14 +223,14 @@ async def test_a_worker_that_is_killed_while_agents_work_repeats_nothing(harness
         writer=["Written."],
     )
     turn = await harness.turns.start("Go", personaId="lead")
-    await until(lambda: len(minds.asked) == 3, 60)
+    await until(lambda: len(minds.asked) == 3, 120)
     [call] = await pending(turn)
     process.kill()
     await asyncio.to_thread(process.wait)
     SENT.clear()
     await turn.signal([{"toolCallId": call.id, "decision": "approve"}])
     await harness.work(APP)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         output = await turn.result()
 
     assert output.response_text == "All done."
