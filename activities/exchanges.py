@@ -33,16 +33,24 @@ def exchange_of(store: TurnStore, turn_id: str, now_ms: int) -> tuple[StoredTurn
     turn = _existing(found, turn_id)
     rows = [message for _, message in placed]
     replied = "\n".join(row.told_text for row in rows if isinstance(row, AssistantMessage) and row.told_text)
-    return turn, Exchange(turn.id, "\n".join(said_in(rows)), replied, turn.input.session_id, now_ms)
+    said = [] if _is_task(turn) else said_in(rows)
+    return turn, Exchange(turn.id, "\n".join(said), replied, turn.input.session_id, now_ms)
 
 
 def said_in_conversation(store: TurnStore, turn: StoredTurn) -> list[str]:
     """The user's messages of the conversation, those of this turn last; of a very long one the newest."""
+    if _is_task(turn):
+        return []
     earlier = store.history(turn.conversation_id, turn.position, HISTORY_MESSAGES, HISTORY_CHARS)
     return [
         *(text for messages in earlier for text in said_in(messages)),
         *said_in(message for _, message in store.rows(turn.id, None)),
     ]
+
+
+def _is_task(turn: StoredTurn) -> bool:
+    """Whether another agent gave the task: its words are not the user's, however they sound."""
+    return turn.input.delegation is not None
 
 
 def said_in(messages: Iterable[Message]) -> list[str]:

@@ -58,6 +58,11 @@ class Guards:
         self._loop = SideLoop("guardrail")
         self._remembered: OrderedDict[tuple[Any, ...], Judged] = OrderedDict()
 
+    @property
+    def judge_input(self) -> bool:
+        """Whether any of them judges what the user says: nothing else may read it first then."""
+        return any("input" in each.stages for each in self._guardrails)
+
     def of_turn(self, turn_id: str, conversation_id: str, persona: Persona, given: TurnInput) -> "TurnGuards":
         """Those of one turn: what its persona has, what the app requires, and what the turn itself asks for.
 

@@ -22,6 +22,7 @@ from activities.instance_contracts import Reflect, Reflection
 from activities.json_values import clean_json, clean_text, encoded_size
 from activities.model_failures import answered
 from activities.model_settings import ModelSettings
+from activities.sentiment import SENTIMENT_HISTORY
 from activities.store.errors import NotOwner
 from activities.store.instance_histories import InstanceHistories, Owner
 from activities.store_failures import store_failures
@@ -40,12 +41,18 @@ _PLACE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 
 class ReflectionActivities:
-    """The activity that asks the model about the instance. `client` must be built with `max_retries=0`."""
+    """The activity that asks the model about the instance. `client` must be built with `max_retries=0`.
 
-    def __init__(self, histories: InstanceHistories, client: AsyncOpenAI, settings: ModelSettings) -> None:
+    With `is_guarded` the model gets nothing of what users said but what the history has of it, which guardrails have judged.
+    """
+
+    def __init__(
+        self, histories: InstanceHistories, client: AsyncOpenAI, settings: ModelSettings, *, is_guarded: bool = False
+    ) -> None:
         self._histories = histories
         self._provider = Provider(client, settings)
         self._settings = settings
+        self._is_guarded = is_guarded
 
     @activity.defn
     async def reflect(self, request: Reflect) -> Reflection:
@@ -57,6 +64,8 @@ class ReflectionActivities:
         return await answered(self._ask(request), self._settings.provider, self._provider.secrets)
 
     async def _ask(self, request: Reflect) -> Reflection:
+        if self._is_guarded:
+            request = _without_words(request)
         with store_failures():
             said = await asyncio.to_thread(self._recent, request)
         wanted, persona = request.prompt, request.persona
@@ -90,6 +99,13 @@ class ReflectionActivities:
         )
         told = [shown(row.message, f"{row.turn_id}/{row.row}", row.created_ms) for row in said]
         return [{"role": each.role, "content": str(each.content or "")[:READ_MESSAGE_CHARS]} for each in told]
+
+
+def _without_words(request: Reflect) -> Reflect:
+    """The request without the beginnings of messages that the instance keeps for people: as they came, before any judgement."""
+    trace = tuple({name: value for name, value in entry.items() if name != "details"} for entry in request.trace)
+    memory = {name: value for name, value in request.working_memory.items() if name != SENTIMENT_HISTORY}
+    return request.model_copy(update={"trace": trace, "working_memory": memory})
 
 
 def _question(request: Reflect, said: list[dict[str, Any]]) -> str:

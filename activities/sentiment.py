@@ -16,6 +16,8 @@ SentimentPreset = Literal[
     "gmi_engagement_boost",
 ]
 EXCERPT_CHARS = 2_000
+# The key of working memory that has the window.
+SENTIMENT_HISTORY = "gmi_sentiment_history"
 
 
 class SentimentTracking(StrictWire):

@@ -30,11 +30,14 @@ QUESTION = (
 
 
 class SentimentActivities:
-    """`client` must be built with `max_retries=0`."""
+    """`client` must be built with `max_retries=0`. With `is_guarded` no model is asked: it would read the message before the
+    guardrails that judge what users say.
+    """
 
-    def __init__(self, client: AsyncOpenAI, settings: ModelSettings) -> None:
+    def __init__(self, client: AsyncOpenAI, settings: ModelSettings, *, is_guarded: bool = False) -> None:
         self._provider = Provider(client, settings)
         self._settings = settings
+        self._is_guarded = is_guarded
 
     @activity.defn
     async def look_up_sentiment(self, request: AssessMessage) -> MessageAssessed:
@@ -43,11 +46,13 @@ class SentimentActivities:
 
     @activity.defn
     async def ask_sentiment(self, request: AssessMessage) -> MessageAssessed:
-        """By a model. An answer that is not what was asked for is told in `error`.
+        """By a model, or by the lexicon where no model may read it. An answer that is not what was asked for is told in `error`.
 
         Raises:
             ApplicationError: LLM_PROVIDER_ERROR, retryable or not.
         """
+        if self._is_guarded:
+            return MessageAssessed(sentiment=sentiment_of(request.text))
         return await answered(self._ask(request), self._settings.provider, self._provider.secrets)
 
     async def _ask(self, request: AssessMessage) -> MessageAssessed:

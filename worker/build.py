@@ -191,7 +191,17 @@ def build_activities(
         memory_models.reconcile_memories,
         memory_models.arbitrate,
         memory.post_turn,
-        *_instance_activities(client, stored, registry, settings, secrets, database, model_client, keeper),
+        *_instance_activities(
+            client,
+            stored,
+            registry,
+            settings,
+            secrets,
+            database,
+            model_client,
+            keeper,
+            is_guarded=guards.judge_input,
+        ),
     ]
 
 
@@ -204,11 +214,13 @@ def _instance_activities(
     database: Database,
     model_client: AsyncOpenAI,
     keeper: MemoryKeeper,
+    *,
+    is_guarded: bool,
 ) -> list[Any]:
     histories = InstanceHistories(database)
     patience = Patience(model_timeout=settings.model_timeout, model_attempts=settings.model_attempts)
     models = _model_settings(settings, secrets)
-    sentiments = SentimentActivities(model_client, models)
+    sentiments = SentimentActivities(model_client, models, is_guarded=is_guarded)
     instances = InstanceActivities(histories, stored, registry, keeper, TemporalTurns(client), patience)
     return [
         instances.open_instance,
@@ -218,7 +230,7 @@ def _instance_activities(
         instances.remember_feedback,
         instances.answer_turn,
         instances.look_at_turn,
-        ReflectionActivities(histories, model_client, models).reflect,
+        ReflectionActivities(histories, model_client, models, is_guarded=is_guarded).reflect,
         sentiments.look_up_sentiment,
         sentiments.ask_sentiment,
     ]

@@ -8,9 +8,10 @@ from typing import Any
 
 import workflows.gmi_character as character
 from activities.instance_contracts import Reflection
+from activities.sentiment import SENTIMENT_HISTORY
 from workflows.gmi_contracts import Feedback
 from workflows.gmi_reflection import add_pending, due_prompts
-from workflows.gmi_state import MOOD, SENTIMENT_HISTORY, TASK_CONTEXT, USER_CONTEXT, InstanceState, keep_newest
+from workflows.gmi_state import MOOD, TASK_CONTEXT, USER_CONTEXT, InstanceState, keep_newest
 from workflows.usage import add_usage
 
 # What the instance writes of itself, and no model may.

@@ -12,10 +12,10 @@ from pydantic import ValidationError
 
 from activities.json_values import clean_text
 from activities.personas import Persona
-from activities.sentiment import EXCERPT_CHARS, MessageAssessed, Sentiment, SentimentTracking
+from activities.sentiment import EXCERPT_CHARS, SENTIMENT_HISTORY, MessageAssessed, Sentiment, SentimentTracking
 from workflows.gmi_adaptation import raise_event
 from workflows.gmi_contracts import QueuedTurn, SentimentRecord, UnassessedMessage
-from workflows.gmi_state import SENTIMENT_HISTORY, InstanceState
+from workflows.gmi_state import InstanceState
 from workflows.usage import add_usage
 
 FRUSTRATED_AT_ONCE, SATISFIED_AT_ONCE = 0.6, 0.5

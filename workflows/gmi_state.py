@@ -42,7 +42,6 @@ KEPT_EVENTS, EVENT_BYTES = 100, 32_000
 KEPT_REJECTED = 32
 MEMORY_KEYS, MEMORY_BYTES = 256, 128_000
 CARRIED_BYTES = 1_400_000
-SENTIMENT_HISTORY = "gmi_sentiment_history"
 MOOD, USER_CONTEXT, TASK_CONTEXT = "currentGmiMood", "currentUserContext", "currentTaskContext"
 
 

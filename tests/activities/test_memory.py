@@ -184,6 +184,16 @@ async def test_a_damaged_memory_is_told_and_left_as_it_is(desk: Desk) -> None:
         SnapshotStore(desk.database).read(SCOPE)
 
 
+async def test_a_task_of_another_agent_is_not_what_the_user_said(desk: Desk) -> None:
+    task = begin("t2", at="c1.a", content=SAID, delegation={"depth": 1})
+    desk.store.claim(task, "default")
+    desk.store.put_rows("t2", [(1, said("ok"))])
+    await desk.memory.post_turn(PostTurn(turn_id="t2", now_ms=5))
+    assert desk.held() == []
+    await desk.memory.post_turn(PostTurn(turn_id="t1", now_ms=6))
+    assert any("Miso" in each for each in desk.held())
+
+
 async def test_learning_is_told_in_few_and_short_words(desk: Desk) -> None:
     desk.store.put_rows("t1", [(1, said("ok"))])
     problems = [f"{n} " + "x" * 2_000 for n in range(50)]

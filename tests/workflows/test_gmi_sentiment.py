@@ -9,13 +9,13 @@ from activities.conversation import ErrorDetails, ModelUsage
 from activities.instance_contracts import InstanceOpened, Reflection
 from activities.persona_character import MetaPrompt
 from activities.personas import Persona
-from activities.sentiment import MessageAssessed, Sentiment, SentimentTracking
+from activities.sentiment import SENTIMENT_HISTORY, MessageAssessed, Sentiment, SentimentTracking
 from activities.sentiment_presets import PRESETS, meta_prompts_of
 from workflows.gmi_adaptation import take_reflection
 from workflows.gmi_contracts import QueuedTurn, StartInstance, UnassessedMessage
 from workflows.gmi_reflection import due_prompts
 from workflows.gmi_sentiment import forget_excerpts, take_sentiment, watch, window_of
-from workflows.gmi_state import MEMORY_BYTES, SENTIMENT_HISTORY, InstanceState
+from workflows.gmi_state import MEMORY_BYTES, InstanceState
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 BAD, FURIOUS = Sentiment(score=-0.4, intensity=0.4), Sentiment(score=-0.9, intensity=0.9)

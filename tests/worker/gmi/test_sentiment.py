@@ -9,7 +9,7 @@ from activities.personas import Persona
 from activities.sentiment import SentimentTracking
 from tests.support import Harness, event_types, events_of, until
 from tests.worker.gmi.instances import instance
-from worker.app import AgentApp
+from worker.app import AgentApp, Block, GuardContext, Pass, guardrail
 from worker.gmi import GMI
 
 HISTORY = "gmi_sentiment_history"
@@ -90,6 +90,30 @@ async def test_a_model_may_say_it_in_any_language_and_may_fail(harness: Harness)
     models = [each["model"] for each in harness.model.requests if is_about(each, "Say how the user feels")]
     assert models == ["small-1"] * 3
     assert (await gmi.get_status()).failed == 0
+
+
+async def test_no_model_reads_a_message_before_the_guardrails_that_judge_it(harness: Harness) -> None:
+    """Neither the one that is asked how the user feels, nor the one that reflects on what was kept of the message."""
+
+    @guardrail(stages=("input",))
+    def no_cards(text: str, context: GuardContext) -> Block | Pass:
+        return Block("no card numbers here") if "4111" in text else Pass()
+
+    harness.model.handler = lambda request: "{}"
+    await harness.work(AgentApp(guardrails=[no_cards]))
+    gmi = instance(harness)
+    await gmi.initialize(Persona(id="own", sentiment_tracking=SentimentTracking(method="llm")))
+    blocked = await gmi.process_turn("This is terrible! My card is 4111 1111 1111 1111.")
+    assert blocked.error is not None
+    await window_of(gmi, 1)
+    await gmi.process_turn("Go on please, and thank you")
+
+    async def has_reflected() -> bool:
+        return any(is_about(request, "seems frustrated") for request in harness.model.requests)
+
+    await until(has_reflected)
+    assert not any(is_about(request, "4111 1111") for request in harness.model.requests)
+    assert not any(is_about(request, "Say how the user feels") for request in harness.model.requests)
 
 
 async def test_a_persona_that_does_not_ask_for_it_costs_no_event_more(harness: Harness) -> None:
