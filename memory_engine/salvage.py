@@ -93,6 +93,9 @@ def _closed(text: str, start: int) -> str | None:
         if mark in "}]":
             if not open_brackets or _CLOSING[open_brackets.pop()] != mark:
                 return None
+            if not open_brackets:
+                # Whole after all, and so looked at before.
+                return None
             end = token.end()
         elif mark == ",":
             end = token.start()
