@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 import psutil
 from temporalio.client import Client
 
+from activities.persona_memory import ConversationContext
+from activities.personas import Persona
 from benchmarks.processes import running
 from benchmarks.stage import APPROVAL, Size, size_of, stage
 from benchmarks.tables import Line, kilobytes, machine, table
@@ -22,6 +24,8 @@ from worker.gmi import GMI
 from workflows.gmi_state import CARRIED_BYTES
 from workflows.names import gmi_workflow_id
 
+# Without a bound every prompt would hold 32,000 tokens of the one conversation, and reading it would be most of a turn.
+PERSONA = Persona(id="long", conversation_context_config=ConversationContext(max_tokens=1_000))
 PAUSE_EVERY = 25
 TURNS_PER_RUN = 100
 PARTS = 10
@@ -62,7 +66,7 @@ async def live(
     resident: Callable[[], float] = lambda: 0.0,
 ) -> Life:
     """Let the instance take so many turns, or as many as the seconds allow."""
-    await gmi.initialize(None, {"externalTools": [APPROVAL], "turnsPerRun": turns_per_run})
+    await gmi.initialize(PERSONA, {"externalTools": [APPROVAL], "turnsPerRun": turns_per_run})
     life, began = Life(), time.perf_counter()
     part_began, size = began, max(1, turns // PARTS)
     while life.turns < turns and time.perf_counter() - began < seconds:
