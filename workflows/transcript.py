@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
@@ -18,6 +18,7 @@ from activities.guard_contracts import GuardNote, InputJudged
 from activities.json_values import encoded_size
 from activities.output_parts import UICommand
 from activities.selection import ChoicePhase, ChoiceReply
+from activities.streaming_chunks import ChunkType
 from activities.wire import Wire
 from workflows.contracts import PendingRequest
 
@@ -25,18 +26,6 @@ PAGE_BYTES = 256_000
 KEPT_BYTES = 4_000_000
 TRACE_MESSAGE_CHARS = 1_000
 PREVIEWED_BYTES = 20_000
-
-ChunkType = Literal[
-    "text_delta",
-    "tool_call_request",
-    "usage_update",
-    "step_finished",
-    "tool_result",
-    "ui_command",
-    "rag_sources_available",
-    "error",
-    "final_response_marker",
-]
 
 
 class Chunk(Wire):
