@@ -102,7 +102,8 @@ async def test_what_comes_fast_is_written_together(store: ChunkStore) -> None:
     assert len(told(store)) < 20
 
 
-async def test_a_long_piece_does_not_wait_for_its_turn(store: ChunkStore) -> None:
+async def test_a_long_piece_does_not_wait_for_its_turn(store: ChunkStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("activities.streaming.BATCH_SECONDS", 600.0)
     async with reply_stream(store, PLACE) as stream:
         stream.say("first")
         await until(shows(store, "first"))
