@@ -173,8 +173,6 @@ def build_activities(
         app.retriever,
         RetrievalSettings(timeout=settings.retrieval_timeout),
     )
-    tools, memory = ToolActivities(store, registry, tool_executor, personas), MemoryActivities(store, keeper)
-    memory_models = MemoryModelActivities(store, keeper, model_client, _memory_model_settings(settings, secrets))
     return [
         turns.begin_turn,
         turns.save_results,
@@ -184,13 +182,8 @@ def build_activities(
         PauseActivities(ChunkStore(database)).tell_pause,
         models.call_model,
         choices.choose_functions,
-        tools.run_tool,
-        memory.recall,
-        memory.change_memory,
-        memory_models.extract_memories,
-        memory_models.reconcile_memories,
-        memory_models.arbitrate,
-        memory.post_turn,
+        ToolActivities(store, registry, tool_executor, personas).run_tool,
+        *_memory_activities(store, keeper, model_client, _memory_model_settings(settings, secrets)),
         *_instance_activities(
             client,
             stored,
@@ -202,6 +195,20 @@ def build_activities(
             keeper,
             is_guarded=guards.judge_input,
         ),
+    ]
+
+
+def _memory_activities(
+    store: TurnStore, keeper: MemoryKeeper, model_client: AsyncOpenAI, settings: ModelSettings
+) -> list[Any]:
+    memory, models = MemoryActivities(store, keeper), MemoryModelActivities(store, keeper, model_client, settings)
+    return [
+        memory.recall,
+        memory.change_memory,
+        models.extract_memories,
+        models.reconcile_memories,
+        models.arbitrate,
+        memory.post_turn,
     ]
 
 
