@@ -8,7 +8,6 @@ import sys
 
 from activities.store.errors import StoreError
 from worker.app import AgentApp, AppInvalid, load_app
-from worker.build import running_worker
 from worker.connect import CannotConnect, connect
 from worker.event_loop import run
 from worker.exits import leave
@@ -47,6 +46,9 @@ async def _run(settings: Settings, app_name: str | None) -> None:
     if settings.personas is not None:
         _add_personas(app, settings.personas)
     client = await connect()
+    # Imported here, for it takes seconds: whatever is wrong with the settings, the app or the address is told before.
+    from worker.build import running_worker
+
     await _announce_search_attributes(RegisteredAttributes(client), client.namespace)
     async with running_worker(client, app, settings, load_secrets()):
         if not settings.has_model:
