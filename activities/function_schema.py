@@ -23,6 +23,7 @@ from pydantic_core import CoreSchema, core_schema, to_json
 
 from activities.conversation import Arguments
 from activities.json_values import clean_text
+from activities.typed_dicts import readable
 
 MAX_FAULTS = 10
 MAX_FAULT_CHARS = 300
@@ -125,7 +126,8 @@ def _described(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _resolved_hints(function: Callable[..., Any]) -> dict[str, Any]:
     try:
-        return typing.get_type_hints(function, include_extras=True)
+        hints = typing.get_type_hints(function, include_extras=True)
+        return {name: readable(hint) for name, hint in hints.items()}
     except Exception as fault:
         raise TypeError(f"the annotations of {_name(function)} cannot be resolved: {fault}") from fault
 
