@@ -50,7 +50,7 @@ class ClassController:
         exclusions = []
         for method in _public_methods(type(self._instance)):
             try:
-                made = _as_tool(getattr(self._instance, method))
+                made = _as_tool(method, getattr(self._instance, method))
             except Exception as fault:
                 # Reading a method runs its author's annotations and descriptors, which may raise anything.
                 exclusions.append(Exclusion(method, str(fault) or type(fault).__name__))
@@ -81,7 +81,6 @@ def _is_method(value: Any) -> bool:
     return isinstance(value, _BINDING) or (inspect.isroutine(value) and callable(value))
 
 
-def _as_tool(method: Any) -> Tool:
-    if isinstance(method, Tool):
-        return method
-    return tool(name=fit_name(str(getattr(method, "__name__", ""))))(method)
+def _as_tool(name: str, method: Any) -> Tool:
+    """The method as a tool under the name it has in the class: what wraps a method, or is a part of one, has another."""
+    return method if isinstance(method, Tool) else tool(name=fit_name(name))(method)

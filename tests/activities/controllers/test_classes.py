@@ -188,6 +188,23 @@ async def test_names_that_models_cannot_say_are_changed_and_parameters_cost_the_
     assert (excluded.function, "имя" in excluded.reason) == ("set", True)
 
 
+async def test_a_method_has_the_name_it_has_in_the_class() -> None:
+    class Wrapping:
+        def get(self, size: int = 1) -> int:
+            return size
+
+        double = functools.partialmethod(get, size=2)
+        also = lambda self: 3  # noqa: E731
+
+        @functools.wraps(get)
+        def again(self, *args: Any, **kwargs: Any) -> int:
+            return 1 + self.get(*args, **kwargs)
+
+    made = await tools(Wrapping())
+    assert list(made) == ["get", "double", "also", "again"]
+    assert [made[name].bind({})(CONTEXT) for name in made] == [1, 2, 3, 2]
+
+
 async def test_of_two_methods_that_differ_in_case_only_the_first_is_kept() -> None:
     class Twice:
         def get(self) -> int:
