@@ -57,8 +57,13 @@ def function_names(operations: Iterable[Named], naming: Naming) -> dict[tuple[st
 def _distinct(wanted: dict[tuple[str, str], str]) -> dict[tuple[str, str], str]:
     made: dict[tuple[str, str], str] = {}
     taken: set[str] = set()
+    hashed: tuple[str, ...]
     for place, name in wanted.items():
-        chosen = name if name.lower() not in taken else _hashed(name, place)
+        chosen, hashed = name, place
+        while chosen.lower() in taken:
+            chosen = _hashed(name, hashed)
+            # A document may have a name that looks like this one with its hash.
+            hashed = (*hashed, "again")
         taken.add(chosen.lower())
         made[place] = chosen
     return made
@@ -123,7 +128,7 @@ def _legal(name: str, place: tuple[str, str], parts: tuple[str, ...] = ()) -> st
     return _hashed(made, place, parts)
 
 
-def _hashed(name: str, place: tuple[str, str], parts: tuple[str, ...] = ()) -> str:
+def _hashed(name: str, place: tuple[str, ...], parts: tuple[str, ...] = ()) -> str:
     """The end of a name, whole parts of it where they are known, and a hash of what it stands for."""
     room = MAX_NAME_CHARS - 9
     while len(name) > room and len(parts) > 1 and name.startswith(f"{parts[0]}_"):

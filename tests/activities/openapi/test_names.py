@@ -111,6 +111,20 @@ def test_operation_ids_become_legal_names_and_none_is_lost() -> None:
     assert len({name.lower() for name in names}) == 10
 
 
+def test_a_name_with_a_hash_gives_way_to_one_that_looks_like_it() -> None:
+    [first, second] = by_id("getUser", "getuser")
+    assert by_id("getUser", "getuser", second)[:2] == [first, second]
+    before = [Named("get", "/0", second), Named("get", "/00", "getUser"), Named("get", "/01", "getuser")]
+    names = function_names(before, "operationId").values()
+    assert len({name.lower() for name in names}) == 3
+    long = "x" * 80
+    many = [Named("get", f"/{place}", long) for place in range(3)]
+    looks = [
+        Named("get", f"/-{place}", name) for place, name in enumerate(function_names(many, "operationId").values())
+    ]
+    assert len(set(function_names([*looks, *many], "operationId").values())) == 6
+
+
 def test_operations_without_an_id_are_named_after_their_path() -> None:
     assert by_id(None, "") == ["_00_get", "_01_get"]
 
