@@ -1,7 +1,7 @@
 """The request body: which media type to write, what the model fills of it, and what is a file."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -131,16 +131,46 @@ def _form(media_type: str, schema: Schema, media: dict[str, Any], source: Source
     if types_of(schema) not in ([], ["object"]):
         raise Unfit(f"its {essence(media_type)} body is not an object")
     encodings = _encodings(object_at(media, "encoding"), source, reader)
-    files = {}
-    if essence(media_type) == MULTIPART:
-        for key, each in schema.get("properties", {}).items():
-            encoding = encodings.get(reader.names.get(key, key))
-            if made := _as_file(each, (encoding and encoding.content_type) or "", reader):
-                files[key] = made
     schema = {"type": "object", **schema}
-    if files:
-        schema = {**schema, "properties": {**schema["properties"], **files}}
-    return Content(media_type, False, schema, encodings, frozenset(reader.names.get(key, key) for key in files))
+    if essence(media_type) != MULTIPART:
+        return Content(media_type, False, schema, encodings)
+    files = _Files(encodings, reader)
+    schema = files.marked(schema)
+    return Content(media_type, False, schema, encodings, frozenset(files.names))
+
+
+class _Files:
+    """Finds the files of a form, in each of its alternatives; `names` are theirs on the wire."""
+
+    def __init__(self, encodings: Mapping[str, Encoding], reader: SchemaReader) -> None:
+        self.names: set[str] = set()
+        self._encodings = encodings
+        self._reader = reader
+
+    def marked(self, schema: Schema) -> Schema:
+        """The schema of a form with those of files in the places of its files.
+
+        Raises:
+            Unfit: it takes files under any name, which nothing here can tell from texts.
+        """
+        more = schema.get("additionalProperties")
+        if isinstance(more, dict) and _as_file(more, "", self._reader):
+            raise Unfit("its form takes files under names that it does not tell")
+        made = dict(schema)
+        if "properties" in schema:
+            made["properties"] = {key: self._property(key, each) for key, each in schema["properties"].items()}
+        if "anyOf" in schema:
+            made["anyOf"] = [self.marked(_opened(each, self._reader)) for each in schema["anyOf"]]
+        return made
+
+    def _property(self, key: str, schema: Schema) -> Schema:
+        name = self._reader.names.get(key, key)
+        encoding = self._encodings.get(name)
+        made = _as_file(schema, (encoding and encoding.content_type) or "", self._reader)
+        if made is None:
+            return schema
+        self.names.add(name)
+        return made
 
 
 def _as_file(schema: Schema, content_type: str, reader: SchemaReader) -> Schema | None:

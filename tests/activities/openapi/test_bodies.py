@@ -121,6 +121,23 @@ def test_encodings_and_files_go_by_their_names_on_the_wire() -> None:
     assert list(found.renamed.values()) == ["a b"]
 
 
+def test_each_alternative_of_a_form_has_its_files() -> None:
+    schemas = {"Upload": {"type": "object", "properties": {"file": {"type": "string", "format": "binary"}}}}
+    linked = {"type": "object", "properties": {"url": TEXT}}
+    media = {"multipart/form-data": {"schema": {"oneOf": [ref("Upload"), linked]}}}
+    operation = only(document({"/t": {"post": {"requestBody": {"content": media}}}}, schemas=schemas))
+    assert operation.body is not None
+    assert operation.body.binary == {"file"}
+    upload = {"type": "object", "properties": {"file": FILE_SCHEMA}}
+    assert operation.body.schema == {"type": "object", "anyOf": [upload, linked]}
+
+
+def test_a_form_with_files_of_any_name_excludes_its_operation() -> None:
+    schema = {"type": "object", "additionalProperties": {"type": "string", "format": "binary"}}
+    made = document({"/t": {"post": {"requestBody": {"content": {"multipart/form-data": {"schema": schema}}}}}})
+    assert converted(made).excluded[0].reason == "its form takes files under names that it does not tell"
+
+
 @pytest.mark.parametrize("media", ["application/octet-stream", "image/png", "application/zip"])
 @pytest.mark.parametrize("schema", [{"type": "string", "format": "binary"}, {}, None])
 def test_a_body_of_bytes_is_one_file(media: str, schema: Any) -> None:
