@@ -22,6 +22,8 @@ MAX_TITLE_CHARS = 200
 MAX_ENUM = 1_000
 
 _NAMES = ("format", "contentMediaType", "contentEncoding")
+# A schema with one of these says more of a value than that it may be null.
+_ABOUT_VALUES = frozenset({"$ref", "type", "properties", "items", "enum", "allOf", "anyOf", "oneOf"})
 _COUNTS = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
 _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -62,8 +64,8 @@ def _implied(node: dict[str, Any]) -> list[str]:
 def allows_null(node: dict[str, Any]) -> bool:
     """Whether a raw schema takes null, in any of the ways the versions have for it.
 
-    `nullable` counts wherever it stands, beside `$ref` and `allOf` too: the letter of 3.0 ignores it there, and those who
-    write it mean it.
+    `nullable` counts wherever it stands, beside `$ref` and `allOf` and as a part of `allOf` by itself too: the letter of 3.0
+    ignores it there, and those who write it mean it.
     """
     named = node.get("type")
     choices = node.get("enum")
@@ -73,7 +75,12 @@ def allows_null(node: dict[str, Any]) -> bool:
         or named == "null"
         or (isinstance(named, list) and "null" in named)
         or (isinstance(choices, list) and None in choices)
+        or any(map(_is_only_nullable, parts if isinstance(parts := node.get("allOf"), list) else ()))
     )
+
+
+def _is_only_nullable(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("nullable") is True and not part.keys() & _ABOUT_VALUES
 
 
 def _texts(node: dict[str, Any]) -> Schema:

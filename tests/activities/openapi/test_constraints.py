@@ -36,6 +36,7 @@ def test_types_are_those_named_or_implied(node: dict[str, Any], types: list[str]
         {"type": "null"},
         {"enum": ["a", None]},
         {"nullable": True},
+        {"allOf": [{"$ref": "#/x"}, {"nullable": True, "description": "or none"}]},
     ],
 )
 def test_null_is_allowed_in_every_way_there_is_to_say_so(node: dict[str, Any]) -> None:
@@ -44,6 +45,7 @@ def test_null_is_allowed_in_every_way_there_is_to_say_so(node: dict[str, Any]) -
 
 def test_null_is_not_allowed_unless_said() -> None:
     assert not allows_null({"type": "string", "nullable": "true", "enum": "x"})
+    assert not allows_null({"allOf": [{"type": "string", "nullable": True}, {"type": "string"}]})
 
 
 def test_exclusive_bounds_of_3_0_become_those_of_2020_12() -> None:
