@@ -43,7 +43,8 @@ def _of_swagger2(document: dict[str, Any], url: str | None) -> str:
     own = urlsplit(url or "") if _is_web(url) else None
     schemes = [name for name in texts_at(document, "schemes") if name in ("https", "http")]
     scheme = "https" if "https" in schemes else schemes[0] if schemes else own.scheme if own else "https"
-    host = text_at(document, "host") or (own.netloc if own else "")
+    # Some documents write the scheme into the host, where it does not belong.
+    host = text_at(document, "host").rpartition("://")[2] or (own.netloc if own else "")
     path = text_at(document, "basePath")
     return _usable(f"{scheme}://{host}/{path.lstrip('/')}", None) if host else ""
 

@@ -56,6 +56,7 @@ def test_the_nearest_servers_count() -> None:
         ({"basePath": "/api/v2/"}, None, ""),
         ({"host": "h", "basePath": "//evil.example"}, None, "https://h/evil.example"),
         ({"host": "me@h"}, None, ""),
+        ({"host": "https://h:8443", "basePath": "/v1"}, None, "https://h:8443/v1"),
         ({"host": "h", "schemes": ["ws"]}, None, "https://h"),
     ],
 )
