@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from activities.credentials import REFERENCE, Credentials, read_secret
-from activities.openapi.request import HEADER_NAME, HEADER_VALUE
+from activities.openapi.parameters import HEADER_NAME
+from activities.openapi.request import HEADER_VALUE
 
 Value = str | tuple[str, ...]
 

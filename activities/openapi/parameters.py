@@ -22,6 +22,7 @@ NOT_PARAMETERS = frozenset(
     {"accept", "content-type", "authorization", "host", "content-length", "transfer-encoding", "connection", "cookie"}
     | {"proxy-authorization", "te", "trailer", "upgrade", "idempotency-key"}
 )
+HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 MAX_PARAMETERS = 200
 _TOLD = ("description", "deprecated", "example")
 _PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
@@ -93,7 +94,10 @@ def arguments(
             raise Unfit(f"its parameter {name[:80]} stands in {where[:40]}, which is not supported")
         if (where, name.lower() if where == "header" else name) in hidden:
             continue
-        if where != "header" or name.lower() not in NOT_PARAMETERS:
+        if where == "header" and not HEADER_NAME.fullmatch(name):
+            if parameter.get("required") is True:
+                raise Unfit(f"it requires the header {name[:80]}, which cannot be sent")
+        elif where != "header" or name.lower() not in NOT_PARAMETERS:
             named[where][name] = (parameter, source)
     made = list(_in_path(path, named.pop("path"), version, reader))
     for where, parameters in named.items():

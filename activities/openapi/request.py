@@ -14,7 +14,7 @@ from activities.openapi.bodies import essence, is_json
 from activities.openapi.faults import Place, Unwritable, path_of
 from activities.openapi.message import HttpRequest, escape_name
 from activities.openapi.operation import Operation, Parameter
-from activities.openapi.parameters import GROUPS, NOT_PARAMETERS
+from activities.openapi.parameters import GROUPS, HEADER_NAME, NOT_PARAMETERS
 from activities.openapi.paths import fill_path
 from activities.openapi.payloads import write_body
 from activities.openapi.styles import (
@@ -32,7 +32,6 @@ from activities.openapi.styles import (
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 # These belong to the connection, to the credentials or to the message; an argument must not reach them.
 RESERVED_HEADERS = NOT_PARAMETERS | {"expect", "keep-alive", "proxy-connection"}
-HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 HEADER_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?|")
 
 

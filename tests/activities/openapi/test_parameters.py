@@ -118,6 +118,13 @@ def test_headers_that_belong_to_the_connection_are_no_parameters(name: str) -> N
     assert parameters(querying({"name": name, "in": "header", "required": True, "schema": {"type": "string"}})) == {}
 
 
+def test_a_header_that_cannot_be_sent_is_left_out_and_costs_its_operation_where_it_is_required() -> None:
+    header = {"name": "X Tenant", "in": "header", "schema": {"type": "string"}}
+    assert parameters(querying(header)) == {}
+    [excluded] = converted(querying({**header, "required": True})).excluded
+    assert excluded.reason == "it requires the header X Tenant, which cannot be sent"
+
+
 def test_what_the_connection_supplies_the_model_does_not_see() -> None:
     given: list[Any] = [
         {"name": "X-Tenant", "in": "header", "required": True, "schema": {"type": "string"}},
