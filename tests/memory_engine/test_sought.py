@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory_engine import interaction, screening, secrecy
+from memory_engine import interaction, screening, secret_shapes, spoken_secrets
 from memory_engine.sought import Sought, sought
 
 PATTERNS: dict[str, Sought] = {
-    "key shapes": secrecy._KEY_SHAPES,
-    "assigned": secrecy._ASSIGNED,
+    "key shapes": secret_shapes._KEY_SHAPES,
+    **{f"spoken {at}": sign for at, (_, sign) in enumerate(spoken_secrets._SPOKEN) if sign.clues},
     "exfiltration": screening._EXFIL_VERB,
     **dict(screening._PATTERNS),
     **dict(interaction._V1_PATTERNS),
@@ -61,6 +61,17 @@ PIECES = [
     "xoxb-0123456789-a",
     "pypi-AgEIcHlwaS5",
     "hf_abcdefghij",
+    "the password for the db is hunter2",
+    "log in with admin / hunter2",
+    "signed in as me: hunter2",
+    "pw: hunter2",
+    "use hunter2 as the password",
+    "the key is abcd1234efgh",
+    "the otp is 482913",
+    "mein Kennwort lautet geheim99",
+    "recovery phrase: legal winner thank year wave sausage worth useful legal winner thank yellow",
+    "hvs.CAESIabcdefghijkl",
+    "Cookie: id=abcdef012345",
     "glpat-0123456789",
     "Thanks.",
 ]
