@@ -11,9 +11,14 @@ from typing import Any
 
 import jsonschema_rs
 
+from activities.json_values import encoded_size
+
 MAX_CHARS = 300
 # A pattern that backtracks longer than this counts as one that does not match: nobody's schema may stop a workflow task.
 PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=10_000)
+# Bytes of a value times characters of its schema. With more, thousands of faults would be made to tell one of them.
+TOLD_WORK = 20_000_000
+ALTERNATIVES = ('"anyOf"', '"oneOf"')
 
 
 def schema_fault(schema: dict[str, Any], value: Any, at: str) -> str | None:
@@ -26,13 +31,29 @@ def schema_fault(schema: dict[str, Any], value: Any, at: str) -> str | None:
 
 
 def schema_faults(schema: dict[str, Any], value: Any, at: str, most: int) -> list[str]:
-    """The first `most` faults, each as `schema_fault` tells it.
+    """The first `most` faults, each as `schema_fault` tells it; of a value too large for that only the first.
 
     Raises:
         ValueError: the schema itself cannot be used.
     """
-    errors = _validator(json.dumps(schema, sort_keys=True)).iter_errors(value)
-    return [f"{at}{_where(error)}: {error.message[:MAX_CHARS]}" for error in islice(errors, most)]
+    text = json.dumps(schema, sort_keys=True)
+    validator = _validator(text)
+    if validator.is_valid(value):
+        return []
+    if encoded_size(value) * len(text) <= TOLD_WORK:
+        return [_told(at, error) for error in islice(validator.iter_errors(value), most)]
+    if any(word in text for word in ALTERNATIVES):
+        # The first fault may be that none of them fits, and comes with every fault of each.
+        return [f"{at}: does not fit the schema, and is too large to tell where"]
+    try:
+        validator.validate(value)
+    except jsonschema_rs.ValidationError as error:
+        return [_told(at, error)]
+    return []
+
+
+def _told(at: str, error: Any) -> str:
+    return f"{at}{_where(error)}: {error.message[:MAX_CHARS]}"
 
 
 def _where(error: Any) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from activities.json_schema import broken_schema, schema_fault
+from activities.json_schema import broken_schema, schema_fault, schema_faults
 from tests.workflows.strategies import nested
 
 ORDER = {
@@ -108,6 +108,41 @@ def test_a_large_value_is_checked_in_a_small_part_of_a_workflow_task() -> None:
     started = time.process_time()
     assert schema_fault(schema, [{"a": n} for n in range(60_000)], "output") is None
     assert time.process_time() - started < 1
+
+
+ROW = {
+    "type": "object",
+    "properties": {"id": {"type": "integer"}, "name": {"type": "string"}},
+    "required": ["id", "name"],
+}
+
+
+@pytest.mark.parametrize(
+    ("schema", "fault"),
+    [
+        ({"type": "array", "items": ROW}, 'output[0]: "name" is a required property'),
+        ({"anyOf": [{"type": "array", "items": ROW}, ROW]}, "output: does not fit the schema, and is too large to tell where"),
+        ({"oneOf": [{"type": "array", "items": ROW}, ROW]}, "output: does not fit the schema, and is too large to tell where"),
+    ],
+)  # fmt: skip
+def test_a_large_value_with_many_faults_stops_no_workflow_task(schema: dict[str, Any], fault: str) -> None:
+    """A task may take two seconds: an answer that is wrong in each of its rows would be tried for ever."""
+    wrong = [{"id": "x"} for _ in range(80_000)]
+    started = time.process_time()
+    assert schema_faults(schema, wrong, "output", 5) == [fault]
+    assert time.process_time() - started < 1
+
+
+def test_of_a_value_of_ordinary_size_several_faults_are_told_whatever_the_schema() -> None:
+    schema = {"anyOf": [{"type": "array", "items": ROW}, ROW]}
+    assert schema_fault(schema, [{"id": "x"}] * 200, "output") == (
+        "output: the value is not valid under any of the schemas listed in the 'anyOf' keyword"
+    )
+    assert schema_faults({"type": "array", "items": ROW}, [{"id": "x"}] * 200, "output", 3) == [
+        'output[0]: "name" is a required property',
+        'output[0].id: the value is not of type "integer"',
+        'output[1]: "name" is a required property',
+    ]
 
 
 def test_a_fault_does_not_repeat_a_large_value() -> None:
