@@ -7,7 +7,7 @@ retries for ever. So values are cleaned (ours to change: model text, tool output
 import base64
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -24,8 +24,8 @@ _TOO_LARGE = 10**MAX_INT_DIGITS
 SHOWN_KEY_CHARS = 40
 SHOWN_PATH_CHARS = 300
 
-# The way to a value: the place it stands in, and its key or index there.
-_Place = tuple["_Place | None", str]
+# Keys or indexes, each with the value that stands there.
+_Children = Iterator[tuple[str | int, Any]]
 
 
 _TYPE_NAMES = {
@@ -116,16 +116,24 @@ def json_fault(value: Any, at: str = "value") -> str | None:
     """
     if isinstance(value, Undecodable):
         return f"{at}: {value.reason}"
-    # Places are linked, not spelled out: a path written for every value would copy a long key for each of them.
-    pending: list[tuple[Any, _Place, int]] = [(value, (None, at), 0)]
-    while pending:
-        item, place, depth = pending.pop()
-        if wrong := _wrong_with(item, depth):
-            return f"{_told(place)} {wrong}"
-        if isinstance(item, dict):
-            pending.extend((child, (place, f".{key[:SHOWN_KEY_CHARS]}"), depth + 1) for key, child in item.items())
-        elif isinstance(item, list | tuple):
-            pending.extend((child, (place, f"[{index}]"), depth + 1) for index, child in enumerate(item))
+    # Only the way to where the walk is stands in memory: a large value has many thousands of places.
+    way: list[tuple[str | int, _Children]] = [("", iter([(at, value)]))]
+    while way:
+        depth = len(way) - 1
+        for key, item in way[-1][1]:
+            # Most of a large value is such, and nothing but its depth can be wrong with it.
+            if depth <= MAX_DEPTH and (item is None or type(item) is bool or (type(item) is str and item.isascii())):
+                continue
+            if wrong := _wrong_with(item, depth):
+                return f"{_told([*(name for name, _ in way[1:]), key])} {wrong}"
+            if isinstance(item, dict):
+                way.append((key, iter(item.items())))
+                break
+            if isinstance(item, list | tuple):
+                way.append((key, iter(enumerate(item))))
+                break
+        else:
+            way.pop()
     return None
 
 
@@ -133,24 +141,28 @@ def _wrong_with(item: Any, depth: int) -> str | None:
     """What is wrong with one value, its children aside."""
     if depth > MAX_DEPTH:
         return f"is nested more than {MAX_DEPTH} levels deep"
-    match item:
-        case None | bool() | list() | tuple():
-            return None
-        case str():
-            return None if item.isascii() or clean_text(item) is item else "has half of a surrogate pair"
-        case float():
-            return None if math.isfinite(item) else f"is {item}, which JSON does not have"
-        case int():
-            return None if -_TOO_LARGE < item < _TOO_LARGE else f"is an integer of more than {MAX_INT_DIGITS} digits"
-        case dict():
-            good = all(isinstance(key, str) and clean_text(key) is key for key in item)
-            return None if good else "has a key that is not text"
+    if item is None or isinstance(item, bool | list | tuple):
+        return None
+    if isinstance(item, str):
+        return None if clean_text(item) is item else "has half of a surrogate pair"
+    if isinstance(item, int):
+        return None if -_TOO_LARGE < item < _TOO_LARGE else f"is an integer of more than {MAX_INT_DIGITS} digits"
+    if isinstance(item, float):
+        return None if math.isfinite(item) else f"is {item}, which JSON does not have"
+    if isinstance(item, dict):
+        return None if _are_texts(item) else "has a key that is not text"
     return f"is a {type(item).__name__}, which JSON does not have"
 
 
-def _told(place: "_Place | None") -> str:
-    parts: list[str] = []
-    while place is not None:
-        place, part = place
-        parts.append(part)
-    return "".join(reversed(parts))[:SHOWN_PATH_CHARS]
+def _are_texts(keys: Iterable[Any]) -> bool:
+    try:
+        joined = "".join(keys)
+    except TypeError:
+        return False
+    return clean_text(joined) is joined
+
+
+def _told(place: Sequence[str | int]) -> str:
+    first, *rest = place
+    steps = (f"[{key}]" if isinstance(key, int) else f".{key[:SHOWN_KEY_CHARS]}" for key in rest)
+    return f"{first}{''.join(steps)}"[:SHOWN_PATH_CHARS]
