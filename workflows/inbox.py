@@ -38,7 +38,8 @@ class Inbox:
     rejected_count: int = 0
     # Bytes of each of `rejected`. Measured anew with every message, a flood of them would hold up a task for too long.
     _sizes: deque[int] = field(default_factory=deque)
-    _over: list[Pause] = field(default_factory=list)
+    # The pause that each call of an earlier one belongs to.
+    _ended: dict[str, Pause] = field(default_factory=dict)
     _worker_calls: set[str] = field(default_factory=set)
 
     def open(self, pause: Pause, worker_calls: set[str]) -> None:
@@ -49,7 +50,7 @@ class Inbox:
     def close(self) -> None:
         """The pause is settled; later answers to its calls are told how it ended."""
         if self.pause is not None:
-            self._over.append(self.pause)
+            self._ended |= dict.fromkeys(self.pause.call_ids, self.pause)
         self.pause = None
 
     def judge(self, answer: Answer) -> Accepted | Early | Refusal:
@@ -62,8 +63,8 @@ class Inbox:
             return _refuse_all(answer, "belongs to another user's turn")
         if faults := self._faults_of_ended(answer):
             return Refusal(faults)
-        live = replace(answer, items=tuple(item for item in answer.items if self._ended(item.call_id) is None))
-        repeated = tuple(item for item in answer.items if self._ended(item.call_id) is not None)
+        live = replace(answer, items=tuple(item for item in answer.items if item.call_id not in self._ended))
+        repeated = tuple(item for item in answer.items if item.call_id in self._ended)
         if not live.items:
             return Accepted((), repeated)
         if self.pause is None:
@@ -113,15 +114,12 @@ class Inbox:
             self.reject(_refuse_all(answer, "names a call that this turn never made"), "early", now)
         self.early = []
 
-    def _ended(self, call_id: str) -> Pause | None:
-        return next((pause for pause in self._over if pause.knows(call_id)), None)
-
     def _faults_of_ended(self, answer: Answer) -> tuple[ItemReason, ...]:
         faults = []
         for item in answer.items:
             if item.call_id in self._worker_calls:
                 faults.append(ItemReason(tool_call_id=item.call_id, reason="is run by the worker; leave it out"))
-            elif (pause := self._ended(item.call_id)) is not None:
+            elif (pause := self._ended.get(item.call_id)) is not None:
                 verdict = pause.judge(replace(answer, items=(item,)))
                 if isinstance(verdict, Refusal):
                     faults.extend(verdict.reasons)

@@ -146,6 +146,11 @@ class Pause:
         """Whether this pause asked for that call."""
         return call_id in self._by_id
 
+    @property
+    def call_ids(self) -> Iterable[str]:
+        """Every call that this pause asked for."""
+        return self._by_id.keys()
+
     def slot(self, call_id: str) -> Slot:
         """The slot of a call of this pause."""
         return self._by_id[call_id]
@@ -185,7 +190,9 @@ class Pause:
 
     def judge(self, answer: Answer) -> Accepted | Refusal:
         """Whether the answer can be taken as it stands."""
-        verdicts = [(item, self._judge_item(item)) for item in answer.items]
+        # Said once for all strangers of an answer: it names the calls that wait, and there may be a thousand strangers.
+        stranger = "" if all(self.knows(item.call_id) for item in answer.items) else self._told_to_strangers()
+        verdicts = [(item, self._judge_item(item) or stranger) for item in answer.items]
         faults = tuple(
             ItemReason(tool_call_id=item.call_id, reason=verdict)
             for item, verdict in verdicts
@@ -198,10 +205,14 @@ class Pause:
             repeated=tuple(item for item, verdict in verdicts if verdict == "repeated"),
         )
 
-    def _judge_item(self, item: AnsweredCall) -> str:
+    def _told_to_strangers(self) -> str:
+        return f"is no call of this pause; it waits for {_listed(self.open_calls)}"
+
+    def _judge_item(self, item: AnsweredCall) -> str | None:
+        """What becomes of a result; None where it names no call of this pause."""
         slot = self._by_id.get(item.call_id)
         if slot is None:
-            return f"is no call of this pause; it waits for {_listed(self.open_calls)}"
+            return None
         if item.tool_name is not None and item.tool_name != slot.call.name:
             return f"belongs to the tool {slot.call.name}, not {item.tool_name}; toolName may be left out"
         if slot.state != "open":

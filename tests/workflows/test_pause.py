@@ -1,12 +1,14 @@
 """A call of a pause is closed once, by whoever comes first; an answer is taken whole or not at all."""
 
 import time
+from collections.abc import Sequence
 from copy import deepcopy
 from datetime import timedelta
 from typing import Any, get_args
 
 import pytest
 
+import workflows.pause as pausing
 from activities.conversation import ErrorDetails
 from tests.workflows.strategies import HOUR, NOW, approval, give, many, one, pause_of, reasons, waiting
 from workflows.pause import FILL_MESSAGES, Accepted, FillReason, Pause, not_run
@@ -126,6 +128,21 @@ def test_each_item_of_a_refused_answer_has_its_reason() -> None:
     pause = pause_of(waiting("a"), waiting("b"))
     said = many({"toolCallId": "a", "toolName": "x", "output": 1}, {"toolCallId": "q", "output": 1})
     assert list(reasons(pause.judge(said))) == ["a", "q"]
+
+
+def test_a_thousand_strangers_in_one_answer_are_told_what_waits_by_one_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many such answers may come in one workflow task, which has two seconds for all of them."""
+    looks: list[int] = []
+
+    def listed(calls: Sequence[Any]) -> str:
+        looks.append(len(calls))
+        return "them"
+
+    monkeypatch.setattr(pausing, "_listed", listed)
+    pause = pause_of(*(waiting(f"c{n}") for n in range(200)))
+    refusal = pause.judge(many(*({"toolCallId": f"q{n}", "output": 1} for n in range(1_000))))
+    assert reasons(refusal)["q0"] == "is no call of this pause; it waits for them"
+    assert looks == [200]
 
 
 def test_an_output_that_breaks_its_schema_is_refused_with_the_place() -> None:
