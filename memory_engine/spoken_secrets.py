@@ -8,7 +8,7 @@ from collections.abc import Callable
 from .sought import Sought, sought
 from .text import vocabulary
 
-_PASS_NOUN = r"pass(?:word|wd|phrase|code)|p@ssword|pwd"
+_NOUN = r"pass(?:word|wd|phrase|code)|p@ssword|pwd"
 _GENERATED = (
     r"(?:secret|api|access|private|license|licence|encryption|signing|master)[\s_-]?key|authorization|credentials?"
     r"|(?:access|auth|api|bearer|refresh|secret|bot|session)?[\s_-]?token"
@@ -87,10 +87,10 @@ def _is_counted(found: re.Match[str]) -> bool:
 _SHAPES: tuple[tuple[Callable[[re.Match[str]], bool], str, str], ...] = (
     (
         _is_value,
-        rf"{_HERE}(?:{_PASS_NOUN}|secret)(?!s\b)[\w)'\"]{{0,12}}\s{{0,3}}{_IS}{_VALUE}",
+        rf"{_HERE}(?:{_NOUN}|secret)(?!s\b)[\w)'\"]{{0,12}}\s{{0,3}}{_IS}{_VALUE}",
         "pass p@ss pwd secret",
     ),
-    (_is_value, rf"{_HERE}(?:{_PASS_NOUN})(?!s\b){_OF_WHAT}\s{{0,3}}{_IS}{_VALUE}", "pass p@ss pwd"),
+    (_is_value, rf"{_HERE}(?:{_NOUN})(?!s\b){_OF_WHAT}\s{{0,3}}{_IS}{_VALUE}", "pass p@ss pwd"),
     (
         _is_made_up,
         rf"{_HERE}(?:{_GENERATED})(?!s\b)(?:['’]s)?(?:\s+value)?[\w)'\"]{{0,12}}{_OF_WHAT}\s{{0,3}}{_IS}{_VALUE}",
@@ -98,10 +98,10 @@ _SHAPES: tuple[tuple[Callable[[re.Match[str]], bool], str, str], ...] = (
     ),
     (
         lambda found: True,
-        rf"{_HERE}(?:{_PASS_NOUN}|secret){_OF_WHAT}\s{{0,3}}{_IS}[\"“„«][^\"“”„«»\n]{{2,80}}\s[^\"“”„«»\n]{{1,80}}[\"”“»]",
+        rf"{_HERE}(?:{_NOUN}|secret){_OF_WHAT}\s{{0,3}}{_IS}[\"“„«][^\"“”„«»\n]{{2,80}}\s[^\"“”„«»\n]{{1,80}}[\"”“»]",
         "pass p@ss pwd secret",
     ),
-    (_is_mixed, rf"{_HERE}(?:{_PASS_NOUN})(?:['’]s|\s+(?:changed\s+)?to)?\s+{_VALUE}", "pass p@ss pwd"),
+    (_is_mixed, rf"{_HERE}(?:{_NOUN})(?:['’]s|\s+(?:changed\s+)?to)?\s+{_VALUE}", "pass p@ss pwd"),
     (_is_mixed, rf"{_HERE}(?:pass|pw)\s?[:=]\s?{_VALUE}", "pass pw"),
     (
         _is_mixed,
@@ -110,7 +110,7 @@ _SHAPES: tuple[tuple[Callable[[re.Match[str]], bool], str, str], ...] = (
     ),
     (
         _is_mixed,
-        rf"{_HERE}us(?:e|ing)\s+{_VALUE}[\"'`”]?\s+as\s+(?:\w+\s+){{1,3}}(?:{_PASS_NOUN})(?![\w-]|\s+\w)",
+        rf"{_HERE}us(?:e|ing)\s+{_VALUE}[\"'`”]?\s+as\s+(?:\w+\s+){{1,3}}(?:{_NOUN})(?![\w-]|\s+\w)",
         "pass p@ss pwd",
     ),
     (_is_key, rf"{_HERE}key{_OF_WHAT}\s{{0,3}}{_IS}[\"'`“]?(?P<value>[\w+/=-]{{12,200}})", "key"),
