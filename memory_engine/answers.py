@@ -45,7 +45,7 @@ def parse_extraction(answer: object) -> Extracted:
     """The statements of an extractor's answer: a list of them, or an object with `memories` and perhaps `tensions`."""
     if isinstance(answer, ExtractionResult):
         return Extracted(result=answer)
-    value, problems = _value_in(answer, (*_MEMORIES, "tensions"))
+    value, problems = _value_in(answer, (*_MEMORIES, "tensions"), joins=True)
     if value is None:
         return Extracted(problems=problems)
     fields: Mapping[str, Any] = value if isinstance(value, dict) else {"memories": value}
@@ -98,13 +98,13 @@ def parse_evaluation(answer: object) -> Arbitrated:
     return Arbitrated(result=result, problems=problems[:_MOST_PROBLEMS])
 
 
-def _value_in(answer: object, keys: Sequence[str]) -> tuple[Any, list[str]]:
+def _value_in(answer: object, keys: Sequence[str], *, joins: bool = False) -> tuple[Any, list[str]]:
     if isinstance(answer, BaseModel):
         answer = answer.model_dump(by_alias=True, exclude_none=True)
     if isinstance(answer, bytes):
         answer = answer.decode("utf-8", "replace")
     if isinstance(answer, str):
-        salvaged = salvage_json(answer, keys)
+        salvaged = salvage_json(answer, keys, joins=joins)
         return _clean(salvaged.value), [salvaged.problem] if salvaged.problem else []
     if isinstance(answer, Mapping):
         if any(key in answer for key in keys):
@@ -128,7 +128,7 @@ def _clean(value: Any, depth: int = 0) -> Any:
 
 
 def _list_in(fields: Mapping[str, Any], names: Sequence[str], problems: list[str]) -> list[Any]:
-    entries: Any = next((fields[name] for name in names if fields.get(name) is not None), [])
+    entries: Any = next((fields[name] for name in names if fields.get(name)), [])
     if not isinstance(entries, list):
         problems.append(f"{names[0]} is {type(entries).__name__} and no list")
         return []

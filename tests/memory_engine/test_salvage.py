@@ -22,6 +22,10 @@ KEYS = ("facts", "memories")
         ('{"thinking": {"x": 1}} {"memories": []}', {"memories": []}),
         ('{"facts": ["line\nbreak"]}', {"facts": ["line\nbreak"]}),
         ('see [1] and [2]: {"facts": ["a"]}', {"facts": ["a"]}),
+        ('{"result": {"facts": ["a"]}}', {"facts": ["a"]}),
+        ('<think>perhaps {"facts": ["no"]}</think>{"facts": ["yes"]}', {"facts": ["yes"]}),
+        ('{"facts": ["writes </think> by hand"]}', {"facts": ["writes </think> by hand"]}),
+        ('[{"action": "add"}, {"action": "merge"}]', [{"action": "add"}, {"action": "merge"}]),
     ],
 )
 def test_it_finds_the_value_in_what_surrounds_it(text: str, value: Any) -> None:
@@ -37,6 +41,9 @@ def test_it_finds_the_value_in_what_surrounds_it(text: str, value: Any) -> None:
         ('{"memories":[{"content":"x","domains":["a","b"]},', {"memories": [{"content": "x", "domains": ["a", "b"]}]}),
         ('{"memories":[{"content":"a, b] }"},{"content":"', {"memories": [{"content": "a, b] }"}]}),
         ('{"facts":["say \\"hi\\"", "an', {"facts": ['say "hi"']}),
+        ('{"memories":[],"facts":["a","b', {"memories": [], "facts": ["a"]}),
+        ('{"facts":["a","b"]', {"facts": ["a", "b"]}),
+        ("{'facts': ['a', 'b', 'c", {"facts": ["a", "b"]}),
     ],
 )
 def test_of_a_cut_answer_it_keeps_the_finished_part_and_says_so(text: str, value: Any) -> None:
@@ -44,6 +51,31 @@ def test_of_a_cut_answer_it_keeps_the_finished_part_and_says_so(text: str, value
     assert salvaged.value == value
     assert salvaged.problem is not None
     assert "cut off" in salvaged.problem
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ('{"facts": ["a", "b",],}', ["a", "b"]),
+        ("{'facts': ['a', 'b']}", ["a", "b"]),
+        ("""{'facts': ["it's", 'say "hi"', 'it\\'s', "don't, ever"]}""", ["it's", 'say "hi"', "it's", "don't, ever"]),
+        ('{facts: ["a"]}', ["a"]),
+        ('{facts: [{content: "a", domains: ["d"]}]}', [{"content": "a", "domains": ["d"]}]),
+        ("{“facts”: [“a”]}", ["a"]),
+        ('{"facts": ["see https://a.io/x", // a link\n "b" /* done */]}', ["see https://a.io/x", "b"]),
+        ('{"facts": ["None, True", None, True, NaN]}', ["None, True", None, True]),
+    ],
+)
+def test_what_is_nearly_json_is_read_as_it_is_meant(text: str, facts: list[Any]) -> None:
+    salvaged = salvage_json(text, KEYS)
+    assert salvaged.value["facts"][: len(facts)] == facts
+    assert salvaged.problem is None
+
+
+def test_several_objects_are_one_answer_where_they_may_be_joined() -> None:
+    text = '{"facts": ["a"]}\n{"facts": ["b", "a"]}\n{"memories": ["c"]}'
+    assert salvage_json(text, KEYS).value == {"facts": ["a"]}
+    assert salvage_json(text, KEYS, joins=True).value == {"facts": ["a", "b"], "memories": ["c"]}
 
 
 @pytest.mark.parametrize(
@@ -55,7 +87,9 @@ def test_without_a_value_it_names_the_problem(text: str) -> None:
     assert salvaged.problem
 
 
-@pytest.mark.parametrize("unit", ["{", "[", '{"a":', '"', "\\", '["a",', "}{", '{"facts":[', "a-", "[1,"])
+@pytest.mark.parametrize(
+    "unit", ["{", "[", '{"a":', '"', "\\", '["a",', "}{", '{"facts":[', "a-", "[1,", "['", "'", '\\"', "/*", "a:"]
+)
 def test_an_absurd_answer_costs_little(unit: str) -> None:
     text = (unit * 20_000)[:20_000]
     started = time.thread_time()
