@@ -1,27 +1,11 @@
 """`python -m worker.histories` keeps a large history that a turn then begins with."""
 
-import asyncio
 import json
-import os
-import sys
 from pathlib import Path
 
+from tests.commands import run_main, run_module
 from tests.support import Harness
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-async def keep(database_url: str, file: Path, *arguments: str) -> tuple[int, str, str]:
-    """Run the command."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "worker.histories", str(file), *arguments),
-        cwd=ROOT,
-        env={**os.environ, "TURNHOLD_DATABASE_URL": database_url},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    out, err = await process.communicate()
-    return process.returncode or 0, out.decode().strip(), err.decode()
+from worker.histories import main
 
 
 async def test_a_turn_begins_with_a_history_too_large_to_send(harness: Harness, tmp_path: Path) -> None:
@@ -32,10 +16,11 @@ async def test_a_turn_begins_with_a_history_too_large_to_send(harness: Harness, 
         {"type": "text", "role": role, "text": "x" * 15_000} for _ in range(100) for role in ("user", "assistant")
     ]
     file.write_text(json.dumps([*entries, {"type": "text", "role": "user", "text": "Call me Ren."}]))
-    code, ref, err = await keep(harness.settings.database_url, file, "--user", "ren")
+    environment = {"TURNHOLD_DATABASE_URL": harness.settings.database_url}
+    code, ref, err = (await run_module("worker.histories", str(file), "--user", "ren", **environment)).told
     assert code == 0, err
     harness.model.say("Ren.")
-    turn = await harness.turns.start("My name?", conversationId="h", userId="ren", historyRef=ref)
+    turn = await harness.turns.start("My name?", conversationId="h", userId="ren", historyRef=ref.strip())
     await turn.result()
 
     sent = harness.model.requests[-1]["messages"]
@@ -49,7 +34,6 @@ async def test_a_file_that_is_no_history_is_refused(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/t.db"
     for text in ("not json", '{"a": 1}', '[{"type": "strange"}]'):
         (tmp_path / "bad.json").write_text(text)
-        code, _, err = await keep(url, tmp_path / "bad.json")
-        assert code == 1
-        assert err.startswith("nothing was kept: ")
-        assert "Traceback" not in err
+        ran = await run_main(main, str(tmp_path / "bad.json"), TURNHOLD_DATABASE_URL=url)
+        assert ran.code == 1
+        assert ran.err.startswith("nothing was kept: ")

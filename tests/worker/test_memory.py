@@ -1,10 +1,7 @@
 """`python -m worker.memory` shows a scope's memory to people, takes it out and puts it in."""
 
-import asyncio
 import json
-import os
 import stat
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,24 +13,16 @@ from activities.store.database import open_database
 from activities.store.records import Scope
 from activities.store.snapshots import SnapshotStore
 from memory_engine import Claim, CognitiveMemory, new_item, new_tension
+from tests.commands import run_main, run_module
 from tests.support import Harness
+from worker.memory import main
 
-ROOT = Path(__file__).resolve().parents[2]
 REN = Scope("local", "ren", "default")
 
 
 async def run(database_url: str, *arguments: str, **environment: str) -> tuple[int, str, str]:
     """One command: exit code, what it printed, what it complained of."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "worker.memory", *arguments),
-        cwd=ROOT,
-        env={**os.environ, "TURNHOLD_DATABASE_URL": database_url, **environment},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    out, err = await process.communicate()
-    assert "Traceback" not in err.decode()
-    return process.returncode or 0, out.decode(), err.decode()
+    return (await run_main(main, *arguments, TURNHOLD_DATABASE_URL=database_url, **environment)).told
 
 
 def remember(database_url: str, change: Callable[[CognitiveMemory], Any], scope: Scope = REN) -> None:
@@ -54,7 +43,9 @@ async def test_a_person_sees_what_is_held_and_why_the_last_prompt_said_it(harnes
     harness.model.handler = lambda _: "ok"
     for content in ("My staging host is blue-7.", "What is up with blue-7?"):
         await (await harness.turns.start(content, userId="ren")).result()
-    code, out, err = await run(harness.settings.database_url, "show", "--user", "ren", "--query", "deploy to blue-7")
+    arguments = ("show", "--user", "ren", "--query", "deploy to blue-7")
+    ran = await run_module("worker.memory", *arguments, TURNHOLD_DATABASE_URL=harness.settings.database_url)
+    code, out, err = ran.told
 
     assert code == 0, err
     assert "Memory of user ren, persona default, organization local\nversion 2, memories: 1" in out

@@ -1,27 +1,11 @@
 """`python -m worker.rows` prints what was too long for a history."""
 
-import asyncio
 import json
-import os
-import sys
 from pathlib import Path
 
+from tests.commands import run_main, run_module
 from tests.support import Harness, external
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-async def row(database_url: str, ref: str) -> tuple[int, str, str]:
-    """Run the command."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "worker.rows", ref),
-        cwd=ROOT,
-        env={**os.environ, "TURNHOLD_DATABASE_URL": database_url},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    out, err = await process.communicate()
-    return process.returncode or 0, out.decode(), err.decode()
+from worker.rows import main
 
 
 async def test_long_texts_and_arguments_are_found_by_their_references(harness: Harness) -> None:
@@ -42,16 +26,17 @@ async def test_long_texts_and_arguments_are_found_by_their_references(harness: H
     assert output.text_ref is not None
     assert len(output.response_text or "") == 8_000
 
-    _, calls, _ = await row(harness.settings.database_url, call.arguments_ref)
-    _, text, _ = await row(harness.settings.database_url, output.text_ref)
+    url = harness.settings.database_url
+    calls = await run_module("worker.rows", call.arguments_ref, TURNHOLD_DATABASE_URL=url)
+    text = await run_main(main, output.text_ref, TURNHOLD_DATABASE_URL=url)
 
-    assert json.loads(calls)["toolCalls"][0]["arguments"] == {"letter": letter}
-    assert text == f"{essay}\n"
+    assert json.loads(calls.out)["toolCalls"][0]["arguments"] == {"letter": letter}
+    assert text.told == (0, f"{essay}\n", "")
 
 
 async def test_what_does_not_exist_is_said(tmp_path: Path) -> None:
     """With exit code 1 and no traceback."""
     for ref in ("nowhere/1", "nonsense", "/", "a/b/c"):
-        code, _, err = await row(f"sqlite:///{tmp_path}/t.db", ref)
-        assert code == 1
-        assert err.startswith("no row: ")
+        ran = await run_main(main, ref, TURNHOLD_DATABASE_URL=f"sqlite:///{tmp_path}/t.db")
+        assert ran.code == 1
+        assert ran.err.startswith("no row: ")

@@ -3,9 +3,6 @@
 import asyncio
 import base64
 import json
-import os
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -15,6 +12,7 @@ from activities.conversation import GMIOutput
 from activities.errors import TOOL_OUTCOME_UNKNOWN
 from tests.activities.recording import Recorded, RecordingServer, answer
 from tests.activities.test_media import PNG, WAV
+from tests.commands import Ran, run_main, run_module
 from tests.postgres import PostgresServer, missing_postgres, running_postgres
 from tests.support import ROOT, Harness, events_of, external
 from tests.walks import blocks_of
@@ -22,6 +20,7 @@ from tests.workflows import speech_app
 from worker.app import AgentApp, AudioOutput, ImageOutput, Persona, Reply, UICommand, UICommandKind, tool
 from worker.chunks import ChunkReader
 from worker.media import MediaNotFound, MediaReader
+from worker.media import main as media_main
 
 TEXTS = (b"soft", b"loud")
 LONG_WAV = WAV + bytes(range(256)) * 78 + b"\0" * 60
@@ -238,17 +237,10 @@ async def test_the_bytes_are_written_by_the_command(harness: Harness) -> None:
     output = await (await harness.turns.start("Go", userId="ada")).result()
     assert output.audio_output is not None
 
-    async def written(*arguments: str) -> tuple[int, bytes]:
-        command = [sys.executable, "-m", "worker.media", *arguments]
-        environment = {**os.environ, "TURNHOLD_DATABASE_URL": harness.settings.database_url}
-        ran = await asyncio.to_thread(
-            subprocess.run, command, cwd=ROOT, env=environment, capture_output=True, check=False
-        )
-        return ran.returncode, ran.stdout or ran.stderr
-
-    url = output.audio_output.url or ""
-    assert await written(url, "--user", "ada") == (0, LONG_WAV)
-    assert await written(url, "--user", "eve") == (1, f"no media: there is nothing at {url} for you\n".encode())
-    code, said = await written("file:///etc/passwd")
-    assert code == 1
-    assert b"is not an address like" in said
+    url, environment = output.audio_output.url or "", {"TURNHOLD_DATABASE_URL": harness.settings.database_url}
+    assert await run_module("worker.media", url, "--user", "ada", **environment) == Ran(0, LONG_WAV, "")
+    refused = await run_main(media_main, url, "--user", "eve", **environment)
+    assert refused == Ran(1, b"", f"no media: there is nothing at {url} for you\n")
+    wrong = await run_main(media_main, "file:///etc/passwd", **environment)
+    assert wrong.code == 1
+    assert "is not an address like" in wrong.err
