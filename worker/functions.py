@@ -7,6 +7,7 @@ from activities.controllers.opening import ControllerReport, Opened
 from activities.personas import Personas
 
 MAX_TOLD = 20
+MAX_RENAMED = 200
 MAX_LINE_CHARS = 500
 
 logger = logging.getLogger("turnhold.worker")
@@ -33,3 +34,7 @@ def _told(report: ControllerReport) -> Iterator[str]:
         yield f"controller {report.controller} leaves out {exclusion.function}: {exclusion.reason}"
     if len(report.exclusions) > MAX_TOLD:
         yield f"controller {report.controller} leaves out {len(report.exclusions) - MAX_TOLD} more"
+    for name, original in report.renamed[:MAX_RENAMED]:
+        yield f"controller {report.controller}: {name} is what it calls {original!r}"
+    if len(report.renamed) > MAX_RENAMED:
+        yield f"controller {report.controller}: {len(report.renamed) - MAX_RENAMED} more have names of their own"

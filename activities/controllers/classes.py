@@ -58,12 +58,13 @@ class ClassController:
             if made.name.casefold() in functions:
                 exclusions.append(Exclusion(method, f"another method is called {made.name} already"))
             else:
-                functions[made.name.casefold()] = self._function(made)
+                functions[made.name.casefold()] = self._function(made, method)
         return Listing(tuple(functions.values()), tuple(exclusions))
 
-    def _function(self, made: Tool) -> Function:
+    def _function(self, made: Tool, method: str) -> Function:
         facts = FunctionFacts(controller=self.name, function=made.name, protocol="class", description=made.description)
-        return Function(facts, made, default="approve" if made.needs_approval else "run")
+        original = method if made.name == fit_name(method) else None
+        return Function(facts, made, "approve" if made.needs_approval else "run", original)
 
 
 def _public_methods(cls: type) -> Iterator[str]:

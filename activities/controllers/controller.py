@@ -21,11 +21,13 @@ class ControllerInvalid(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """One function as its controller gives it: `default` holds where no rule of the app does."""
+    """One function as its controller gives it: `default` holds where no rule of the app does; `original` is what its source
+    calls it, where that could not be its name."""
 
     facts: FunctionFacts
     tool: Tool
     default: Action
+    original: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,12 +153,14 @@ class HttpController:
             path=operation.path,
             tags=operation.tags,
             deprecated=operation.deprecated,
+            operation_id=operation.operation_id,
         )
         made = replace(made, corrections=self._retry)
         if operation.human_schema is not None:
             parts = Separated(made.input_schema, operation.human_schema)
             made = replace(made, input_schema=operation.input_schema, separated=parts)
-        return Function(facts, made, self._default(operation))
+        original = operation.operation_id if self._names == "operationId" else None
+        return Function(facts, made, self._default(operation), original)
 
     def _default(self, operation: Operation) -> Action:
         if operation.deprecated and not self._include_deprecated:

@@ -25,7 +25,8 @@ _Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ControllerReport:
-    """What became of one controller's functions. `names` are those the model sees, `size` the bytes of their schemas."""
+    """What became of one controller's functions. `names` are those the model sees, `size` the bytes of their schemas;
+    `renamed` has name and original of those that the source calls otherwise."""
 
     controller: str
     names: tuple[str, ...]
@@ -33,6 +34,7 @@ class ControllerReport:
     exclusions: tuple[Exclusion, ...]
     warnings: tuple[str, ...]
     size: int
+    renamed: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +85,12 @@ def assemble(
 
 @dataclass(frozen=True, slots=True)
 class _Sorted:
-    """The functions of one controller: those on offer by (controller, function), and the others."""
+    """The functions of one controller: those on offer by (controller, function) with what the source calls them, and the
+    others."""
 
     controller: str
     offered: Mapping[_Key, Tool]
+    originals: Mapping[_Key, str]
     hidden: tuple[str, ...]
     exclusions: tuple[Exclusion, ...]
     warnings: tuple[str, ...]
@@ -94,6 +98,7 @@ class _Sorted:
     @classmethod
     def of(cls, controller: Controller, listing: Listing, predicates: Mapping[str, Predicate]) -> "_Sorted":
         offered: dict[_Key, Tool] = {}
+        originals: dict[_Key, str] = {}
         hidden, exclusions = [], list(listing.exclusions)
         for function in listing.functions:
             name = function.facts.function
@@ -105,7 +110,9 @@ class _Sorted:
                 offered[controller.name, name] = fit_for_models(replace(function.tool, policy=policy))
             except Unoffered as fault:
                 exclusions.append(Exclusion(name, str(fault)))
-        return cls(controller.name, offered, tuple(hidden), tuple(exclusions), listing.warnings)
+            else:
+                originals[controller.name, name] = function.original or name
+        return cls(controller.name, offered, originals, tuple(hidden), tuple(exclusions), listing.warnings)
 
     def report(self, names: Mapping[_Key, str]) -> ControllerReport:
         return ControllerReport(
@@ -115,4 +122,5 @@ class _Sorted:
             exclusions=self.exclusions,
             warnings=self.warnings,
             size=sum(encoded_size(tool.model_schema) for tool in self.offered.values()),
+            renamed=tuple((names[key], own) for key, own in self.originals.items() if names[key] != own),
         )

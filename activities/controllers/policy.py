@@ -24,7 +24,8 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class FunctionFacts:
-    """What is known of a controller's function before anyone calls it. `method` and `path` are those of an HTTP operation.
+    """What is known of a controller's function before anyone calls it. `method`, `path` and `operation_id` are those of an
+    HTTP operation.
 
     `function` is its name inside the controller, which stays when the model is shown another one.
     """
@@ -37,6 +38,7 @@ class FunctionFacts:
     path: str | None = None
     tags: tuple[str, ...] = ()
     deprecated: bool = False
+    operation_id: str | None = None
 
 
 Predicate = Callable[[FunctionFacts, Arguments], bool]
@@ -47,10 +49,10 @@ class Rule:
     """One rule: the action for functions that match all that is given. A rule without conditions matches every function.
 
     `run` runs the call, `approve` lets a person decide first, `external` leaves it to the host. `hidden` offers the function
-    to nobody; with a predicate it refuses the calls that match. `name` and `path` are globs in which letter case counts:
-    `name` of the function inside its controller, `path` of an HTTP path as the document writes it. `predicate` is the name of
-    a function registered with the app, called with `FunctionFacts` and the model's arguments: quick, sync and without
-    effects, since it is asked several times for one call. One that raises leaves the call to a person.
+    to nobody; with a predicate it refuses the calls that match. `name`, `path` and `operation_id` are globs in which letter
+    case counts: `name` of the function inside its controller, the others of an HTTP operation as the document writes them.
+    `predicate` is the name of a function registered with the app, called with `FunctionFacts` and the model's arguments:
+    quick, sync and without effects, since it is asked several times for one call. One that raises leaves the call to a person.
 
     Raises:
         ValueError: the action or the protocol is none of those there are.
@@ -63,6 +65,7 @@ class Rule:
     tag: str | None = None
     name: str | None = None
     path: str | None = None
+    operation_id: str | None = None
     predicate: str | None = None
 
     def __post_init__(self) -> None:
@@ -77,9 +80,14 @@ class Rule:
             self.protocol in (None, facts.protocol)
             and (self.method is None or self.method.upper() == facts.method)
             and (self.tag is None or self.tag in facts.tags)
-            and (self.name is None or fnmatchcase(facts.function, self.name))
-            and (self.path is None or (facts.path is not None and fnmatchcase(facts.path, self.path)))
+            and _matches(self.name, facts.function)
+            and _matches(self.path, facts.path)
+            and _matches(self.operation_id, facts.operation_id)
         )
+
+
+def _matches(glob: str | None, text: str | None) -> bool:
+    return glob is None or (text is not None and fnmatchcase(text, glob))
 
 
 @dataclass(frozen=True, slots=True)

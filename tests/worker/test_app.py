@@ -154,3 +154,30 @@ async def test_a_worker_says_what_its_controllers_offer_and_leave_out(caplog: py
     assert told[2].startswith("controller crowd: 130 functions, ")
     assert "default would be offered 137 tools and a model takes 128" in told[3]
     assert caplog.records[3].levelno == logging.WARNING
+
+
+async def test_a_worker_says_what_functions_are_called_where_they_come_from(caplog: pytest.LogCaptureFixture) -> None:
+    long = "x" * 70
+    ids = ["getUser", "getuser", long, "site.read", "list"]
+    paths = {f"/{at}": {"get": {"operationId": own, "responses": {}}} for at, own in enumerate(ids)}
+    api = {"openapi": "3.0.3", "info": {}, "servers": [{"url": "https://h"}], "paths": paths}
+    listing = AgentApp(
+        controllers=[
+            HttpController("api", api, names="operationId"),
+            ClassController("shop", type("Shop", (), {"list": lambda self: None, "naïve": lambda self: None})()),
+        ]
+    )
+    async with AsyncExitStack() as stack:
+        opened = await listing.open(stack)
+    with caplog.at_level(logging.INFO):
+        announce(opened, Personas([Persona(id="default")]))
+    cased, cut = opened.reports[0].names[1:3]
+    assert (len(cut), cased[:8]) == (64, "getuser_")
+    assert [record.getMessage() for record in caplog.records if "is what it calls" in record.getMessage()] == [
+        f"controller api: {cased} is what it calls 'getuser'",
+        f"controller api: {cut} is what it calls '{long}'",
+        "controller api: site_read is what it calls 'site.read'",
+        "controller api: api_list is what it calls 'list'",
+        "controller shop: shop_list is what it calls 'list'",
+        "controller shop: na_ve is what it calls 'naïve'",
+    ]

@@ -45,8 +45,10 @@ async def open_server(settings: McpSettings, stack: AsyncExitStack) -> Listing:
         raise ControllerInvalid(settings.controller, f"{server.title}: {reason}") from None
     unique, exclusions = _unique(listed)
     names = local_names([each.name for each in unique])
-    remote = ((names[each.name], RemoteTool(connection, each, server.secrets)) for each in unique)
-    functions = (_function(settings.controller, each.tool(name, settings.timeout)) for name, each in remote)
+    functions = []
+    for each in unique:
+        made = RemoteTool(connection, each, server.secrets).tool(names[each.name], settings.timeout)
+        functions.append(_function(settings.controller, made, each.name))
     return Listing(tuple(functions), tuple(exclusions))
 
 
@@ -61,9 +63,9 @@ def _unique(listed: Iterable[ServerTool]) -> tuple[list[ServerTool], list[Exclus
     return list(by_name.values()), exclusions
 
 
-def _function(controller: str, made: Tool) -> Function:
+def _function(controller: str, made: Tool, original: str) -> Function:
     facts = FunctionFacts(controller, made.name, "mcp", made.description)
-    return Function(facts, made, default="approve" if made.side_effects else "run")
+    return Function(facts, made, "approve" if made.side_effects else "run", original)
 
 
 class RemoteTool:

@@ -9,8 +9,11 @@ import pytest
 
 from activities.controllers.controller import ControllerInvalid, Listing, Opening
 from activities.controllers.http import HttpController
+from activities.controllers.opening import Opened, assemble
+from activities.controllers.policy import Rule
 from activities.http_function import HttpCall
 from activities.openapi.response import HttpResponse
+from activities.personas import Persona
 from activities.tool_executor import ToolExecutor
 from tests.activities.recording import Recorded, RecordingServer, answer
 from tests.activities.test_tool import CONTEXT
@@ -77,10 +80,48 @@ async def test_safe_methods_run_and_others_wait_and_deprecated_ones_are_hidden()
     assert actions(await opened(HttpController("items", document(), include_deprecated=True)))["old_get"] == "run"
 
 
+async def test_a_large_api_is_measured_and_cut_down_by_rules() -> None:
+    wide = {"type": "object", "properties": {f"p{at}": {"type": "string"} for at in range(200)}}
+    body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Wide"}}}}
+    paths = {
+        f"/r{at}": {
+            "post": {"operationId": f"op{at}", "tags": [f"t{at % 6}"], "requestBody": body, "description": "y" * 3_000},
+            "get": {"operationId": f"read{at}", "tags": [f"t{at % 6}"]},
+        }
+        for at in range(300)
+    }
+    large = document(paths=paths, components={"schemas": {"Wide": wide}})
+
+    async def offered(*rules: Rule) -> Opened:
+        controller = HttpController("large", large, policy=[*rules, *([Rule("hidden")] if rules else ())])
+        return assemble([], [(controller, await opened(controller))], {})
+
+    everything = await offered()
+    [report] = everything.reports
+    assert (len(report.names), report.size > 1_000_000) == (600, True)
+    told = everything.tools.excess(Persona(id="p"), [])
+    assert told is not None
+    assert told.startswith("persona p would be offered 605 tools and a model takes 128: ")
+    assert all(way in told for way in ("toolSelection: select", "tool_ids", "tag, method, path, name, operation_id"))
+    tool = everything.tools.get("r7_post")
+    assert tool is not None
+    assert (len(tool.description), tool.description[-1]) == (1_024, "…")
+    for rule, count in [
+        (Rule("run", tag="t1"), 100),
+        (Rule("run", tag="t1", method="GET"), 50),
+        (Rule("run", path="/r1?"), 20),
+        (Rule("run", operation_id="op29*"), 11),
+        (Rule("run", name="r29?_post"), 10),
+    ]:
+        few = await offered(rule)
+        assert (len(few.reports[0].names), few.tools.excess(Persona(id="p"), [])) == (count, None)
+
+
 async def test_facts_have_what_rules_ask_for() -> None:
     first = (await opened(HttpController("items", document(), names="operationId"))).functions[0]
     assert (first.facts.function, first.facts.controller, first.facts.protocol) == ("listItems", "items", "http")
     assert (first.facts.method, first.facts.path, first.facts.tags) == ("GET", "/items", ("items",))
+    assert first.facts.operation_id == "listItems"
     assert first.tool.corrections == 3
 
 

@@ -9,7 +9,15 @@ from activities.controllers.policy import Action, FunctionFacts, Policy, Rule, p
 from activities.conversation import Arguments
 
 READ = FunctionFacts("files", "folders_get", "http", method="GET", path="/folders", tags=("folders",))
-ERASE = FunctionFacts("files", "folders_eraseById", "http", method="DELETE", path="/folders/{id}", tags=("folders",))
+ERASE = FunctionFacts(
+    "files",
+    "folders_eraseById",
+    "http",
+    method="DELETE",
+    path="/folders/{id}",
+    tags=("folders",),
+    operation_id="dropFolder",
+)
 PAY = FunctionFacts("shop", "pay", "class")
 
 
@@ -40,6 +48,8 @@ def policy(facts: FunctionFacts, *rules: Rule, default: Action = "run") -> Polic
         (Rule("hidden", name="folders_*"), [READ, ERASE]),
         (Rule("hidden", name="Folders_*"), []),
         (Rule("hidden", path="/folders/*"), [ERASE]),
+        (Rule("hidden", operation_id="drop*"), [ERASE]),
+        (Rule("hidden", operation_id="*"), [ERASE]),
         (Rule("hidden", tag="folders", method="GET"), [READ]),
     ],
 )
