@@ -27,6 +27,8 @@ from activities.ui_commands import kinds_fault
 
 # What OpenAI takes in one request; more is refused whole.
 MAX_OFFERED = 128
+# At four bytes to a token the whole context of many models, which refuse what does not fit in it.
+MAX_OFFERED_BYTES = 512_000
 _KEPT_OFFERS = 256
 _RESERVED = frozenset({*(each.name for each in MEMORY_TOOLS), UI_COMMAND})
 
@@ -60,6 +62,7 @@ class ToolRegistry:
         self._grants = Grants(self._tools.values(), self._aliases, controllers)
         # Every call of a turn asks what is offered; there are few personas and there may be a thousand tools.
         self._offers = lru_cache(_KEPT_OFFERS)(self._select)
+        self._sizes = lru_cache(_KEPT_OFFERS)(self._measure)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -115,11 +118,15 @@ class ToolRegistry:
     def excess(self, persona: Persona, external_tools: Collection[ExternalTool]) -> str | None:
         """Why a turn cannot offer all its tools at once, and what to do about it; None when it can."""
         count = len(self._offered(persona)) + bool(persona.ui_commands) + bool(persona.sub_agents) + len(external_tools)
-        if count <= MAX_OFFERED:
+        if count > MAX_OFFERED:
+            said = f"{count} tools and a model takes {MAX_OFFERED}"
+        elif (size := self._size(persona) + _size_of(external_tools)) > MAX_OFFERED_BYTES:
+            said = f"{count} tools of {size:,} bytes and a request has room for {MAX_OFFERED_BYTES:,}"
+        else:
             return None
         return (
-            f"persona {persona.id} would be offered {count} tools and a model takes {MAX_OFFERED}: let the model choose "
-            "first (toolSelection: select), name fewer in the persona's tool_ids, or hide some by rules"
+            f"persona {persona.id} would be offered {said}: let the model choose first (toolSelection: select), name fewer "
+            "in the persona's tool_ids, or hide some by rules (tag, method, path, name, operation_id)"
         )
 
     def clashes(self, persona: Persona, external_tools: Iterable[ExternalTool]) -> list[str]:
@@ -166,6 +173,13 @@ class ToolRegistry:
     def _offered(self, persona: Persona) -> dict[str, Tool]:
         return self._offers(persona.tool_ids, persona.remembers)
 
+    def _size(self, persona: Persona) -> int:
+        return self._sizes(persona.tool_ids, persona.remembers)
+
+    def _measure(self, tool_ids: tuple[str, ...] | None, remembers: bool) -> int:
+        own = self._offers(tool_ids, remembers).values()
+        return sum(encoded_size(_definition(each.name, each.description, each.model_schema)) for each in own)
+
     def _select(self, tool_ids: tuple[str, ...] | None, remembers: bool) -> dict[str, Tool]:
         granted = None if tool_ids is None else self._grants.names(tool_ids)
         own = {name: each for name, each in self._tools.items() if granted is None or name in granted}
@@ -199,6 +213,10 @@ def _definition(name: str, description: str, schema: dict[str, Any]) -> dict[str
     # Providers refuse parameters that do not say they are an object, though a schema may leave it out.
     parameters = {"type": "object", "properties": {}, **schema}
     return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
+
+
+def _size_of(external_tools: Iterable[ExternalTool]) -> int:
+    return sum(encoded_size(_definition(each.name, each.description, each.input_schema)) for each in external_tools)
 
 
 def _listed(own: Tool) -> ListedFunction:

@@ -1,5 +1,6 @@
 """Who may use which tool, and what is checked before a call counts."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from activities.controllers.policy import FunctionFacts, Rule, policy_for
 from activities.conversation import Arguments
 from activities.personas import Persona, Personas
-from activities.registry import MAX_OFFERED, ToolRegistry
+from activities.registry import MAX_OFFERED, MAX_OFFERED_BYTES, ToolRegistry
 from activities.tool import Separated, Tool, tool
 from activities.turn_input import ExternalTool
 
@@ -334,6 +335,21 @@ def test_more_tools_than_a_model_takes_are_counted_and_told_what_to_do() -> None
     assert f"{MAX_OFFERED + 1} tools" in told
     assert "toolSelection" in told
     assert many.excess(Persona(id="p", tool_ids=("f1",)), [BROWSE]) is None
+
+
+def test_tools_too_large_for_a_request_are_measured_and_told_what_to_do() -> None:
+    wide = {
+        "type": "object",
+        "properties": {f"p{at}": {"type": "string", "description": "x" * 200} for at in range(400)},
+    }
+    few = [replace(function("shop", f"f{at}"), input_schema=wide) for at in range(4)]
+    host = ExternalTool(name="wide", input_schema=wide)
+    assert ToolRegistry(few).excess(EVERYONE, []) is None
+    told = ToolRegistry(few).excess(EVERYONE, [host.model_copy(update={"name": f"e{at}"}) for at in range(2)])
+    assert told is not None
+    assert f"{6 + len(MEMORY)} tools of " in told
+    assert f"room for {MAX_OFFERED_BYTES:,}: let the model choose first (toolSelection: select)" in told
+    assert ToolRegistry(few).excess(Persona(id="p", tool_ids=("f1",)), [host]) is None
 
 
 def test_a_method_that_belongs_to_no_object_is_refused() -> None:
