@@ -1,5 +1,12 @@
-"""Calls that failed for their arguments: how often the model may send better ones, and what a person already gave. Pure."""
+"""Calls that failed for their arguments: how often the model may send better ones, and what a person already gave. Pure.
 
+Calls of one reply are made before any of them has failed. So no more of one function run at once than may still fail: those
+that come after wait, and are refused where the others used the limit up.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +30,21 @@ class Corrections:
     """The failures of a turn, by function. One that succeeds is forgiven."""
 
     _failed: dict[str, _Failed] = field(default_factory=dict)
+    _running: Counter[str] = field(default_factory=Counter)
+
+    def has_room(self, call: RequestedCall) -> bool:
+        """Whether the call may run beside those of its function that run: all of them may fail."""
+        failed = self._failed.get(call.name)
+        return _may_follow(call, (failed.times if failed else 0) + self._running[call.name])
+
+    @contextmanager
+    def running(self, call: RequestedCall) -> Iterator[None]:
+        """The time in which the call runs; it ends after `note`."""
+        self._running[call.name] += 1
+        try:
+            yield
+        finally:
+            self._running[call.name] -= 1
 
     def note(self, call: RequestedCall, human: Any, *, correctable: bool) -> None:
         """A call has ended; `correctable` when better arguments could heal it."""
@@ -60,6 +82,6 @@ class Corrections:
 
 def _may_follow(call: RequestedCall, failures: int) -> bool:
     """Whether another call may come after so many failed ones."""
-    if call.tool is None:
+    if call.tool is None or failures == 0:
         return True
     return call.tool.correctable and (call.tool.corrections == 0 or failures <= call.tool.corrections)

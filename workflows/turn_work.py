@@ -13,7 +13,7 @@ with workflow.unsafe.imports_passed_through():
     import workflows.rounds as rounds
     import workflows.steps as steps
     from activities import errors
-    from activities.contracts import TellPause, ToolFacts, ToolRun
+    from activities.contracts import RequestedCall, TellPause, ToolFacts, ToolRun
     from activities.conversation import ErrorDetails, ToolCall
     from workflows.contracts import PendingCall
     from workflows.failures import TurnStopped, lost_tool
@@ -87,6 +87,27 @@ class TurnWork(TurnMessages):
         """Run one call in the worker. A run that cannot be finished is a result too."""
         state, call = self._state, planned.call
         state.note_own_call(planned, edited)
+        if refusal := await self._refusal(call):
+            state.set_result(planned, rounds.failed(call, refusal), workflow.now())
+            return
+        with state.corrections.running(call):
+            await self._run_admitted(planned, facts, edited=edited, human=human)
+
+    async def _refusal(self, call: RequestedCall) -> ErrorDetails | None:
+        """Why the call must not run after those of its function that run now; None once it may."""
+        corrections = self._state.corrections
+        if corrections.has_room(call) or not workflow.patched("calls-of-one-reply-share-corrections"):
+            return None
+        while not corrections.has_room(call):
+            if refusal := corrections.refusal(call):
+                return refusal
+            await workflow.wait_condition(lambda: corrections.has_room(call) or corrections.refusal(call) is not None)
+        return None
+
+    async def _run_admitted(
+        self, planned: PlannedCall, facts: ToolFacts, *, edited: dict[str, Any] | None, human: Any
+    ) -> None:
+        state, call = self._state, planned.call
         request = ToolRun(
             turn_id=state.key,
             conversation_id=state.conversation_id,

@@ -37,6 +37,23 @@ def test_one_that_may_not_be_corrected_has_one_call() -> None:
     assert failures(NEVER, 1).refusal(call(NEVER)) is not None
 
 
+def test_no_more_run_at_once_than_may_still_fail() -> None:
+    corrections = failures(TWICE, 1)
+    with corrections.running(call(TWICE)):
+        assert corrections.has_room(call(TWICE))
+        with corrections.running(call(TWICE)):
+            assert not corrections.has_room(call(TWICE))
+            assert corrections.has_room(call(TWICE, "other"))
+            assert corrections.refusal(call(TWICE)) is None
+        corrections.note(call(TWICE), None, correctable=False)
+        assert corrections.has_room(call(TWICE))
+    assert not failures(TWICE, 3).has_room(call(TWICE))
+    assert failures(ALWAYS, 50).has_room(call(ALWAYS))
+    never = Corrections()
+    with never.running(call(NEVER)):
+        assert not never.has_room(call(NEVER))
+
+
 def test_without_a_bound_it_may_be_corrected_as_often_as_the_turn_allows() -> None:
     corrections = failures(ALWAYS, 50)
     assert corrections.refusal(call(ALWAYS)) is None

@@ -47,6 +47,30 @@ async def test_it_does_not_count_a_failure_that_no_arguments_heal(harness: Harne
     assert len(shop.requests) == 2
 
 
+@pytest.mark.parametrize(("retry", "rules"), [(0, RUN), (2, RUN), (1, [Rule("approve")])])
+async def test_it_counts_the_calls_of_one_reply_together(harness: Harness, retry: int, rules: list[Rule]) -> None:
+    shop = await serve(harness, {"POST /orders": [UNUSABLE]}, policy=rules, retry=retry)
+    harness.model.call([*(order(f"lamp {number}") for number in range(retry + 3)), ("readOrder", {"orderId": "1"})])
+    turn = await ask(harness)
+    if rules != RUN:
+        stop = await turn.next_stop()
+        await turn.answer([{"toolCallId": each.id, "decision": "approve"} for each in stop.tool_calls or ()])
+    await turn.result()
+
+    assert sum(each.method == "POST" for each in shop.requests) == retry + 1
+    told = results(harness)[: retry + 3]
+    assert sum("no such article" in each for each in told) == retry + 1
+    assert sum(f"called {retry + 1} times" in each for each in told) == 2
+
+
+async def test_it_runs_all_calls_of_one_reply_while_they_succeed(harness: Harness) -> None:
+    shop = await serve(harness, {"POST /orders": [said("201 Created", {})]}, policy=RUN, retry=0)
+    harness.model.call([order(f"lamp {number}") for number in range(6)])
+    await (await ask(harness)).result()
+
+    assert sorted(json.loads(each.body)["article"] for each in shop.requests) == [f"lamp {n}" for n in range(6)]
+
+
 async def test_it_forgets_failures_at_the_first_success(harness: Harness) -> None:
     fine = said("201 Created", {})
     shop = await serve(harness, {"POST /orders": [UNUSABLE, fine, UNUSABLE, fine]}, policy=RUN, retry=1)
