@@ -23,11 +23,15 @@ INLINE_CHARS = 6_000
 
 @dataclass(frozen=True, slots=True)
 class Presented:
-    """The clean output for the model, the parts for the user, and the bytes that the parts have the addresses of."""
+    """The clean output for the model, the parts for the user, and the bytes that the parts have the addresses of.
+
+    `otherwise` is the output without sound and pictures, None where there is none.
+    """
 
     output: Any
     parts: OutputParts
     media: tuple[MediaItem, ...] = ()
+    otherwise: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,8 @@ def present(value: Any, origin: Origin, limit: int, is_whole: bool = True) -> An
     image, picture = _image(reply.image, origin) if reply.image is not None else (None, None)
     parts = OutputParts(ui_commands=commands, audio_output=audio, image_output=image)
     output = _note(parts, sound, picture) if reply.output is None else tool_output(reply.output, limit)
-    return Presented(output, parts, tuple(item for item in (sound, picture) if item is not None))
+    otherwise = None if reply.otherwise is None else tool_output(reply.otherwise, limit)
+    return Presented(output, parts, tuple(item for item in (sound, picture) if item is not None), otherwise)
 
 
 def image_config(item: MediaItem, url: str, **about: Any) -> ImageOutputConfig:

@@ -41,9 +41,13 @@ class ImageOutput:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the model reads (`output`) and what the user gets. Without an output the model reads a short note."""
+    """What the model reads (`output`) and what the user gets. Without an output the model reads a short note.
+
+    `otherwise` is the whole result for a persona that may not answer with sound or pictures; without it that is an error.
+    """
 
     output: Any = None
     ui_commands: Sequence[UICommand] = ()
     audio: AudioOutput | None = None
     image: ImageOutput | None = None
+    otherwise: Any = None

@@ -8,6 +8,7 @@ from activities.conversation import ToolCallResult
 from activities.credentials import REDACTED, redacted
 from activities.errors import TOOL_ARGUMENTS_INVALID, TOOL_CALL_REJECTED, TOOL_ERROR
 from activities.media import MediaItem
+from activities.output_parts import OutputParts
 from activities.outputs import failed_result
 from activities.personas import Modality, Persona
 from activities.presenting import Presented
@@ -39,8 +40,12 @@ def answered(call_id: str, tool: Tool, output: Any) -> ToolCallResult:
 
 
 def presented(call_id: str, tool: Tool, shown: Presented, persona: Persona | None) -> Outcome:
-    """The outcome of a run that gave parts for the user; an error where the persona may not answer in this way."""
+    """The outcome of a run that gave parts for the user; where the persona may not answer in this way, what the tool has
+    otherwise, or an error."""
     refused = [] if persona is None else [kind for kind in _kinds(shown) if not persona.may_answer_with(kind)]
+    if refused and shown.otherwise is not None:
+        left = OutputParts(ui_commands=shown.parts.ui_commands) if shown.parts.ui_commands else None
+        return Outcome(ToolCallResult(tool_call_id=call_id, tool_name=tool.name, output=shown.otherwise, parts=left))
     if refused:
         message = (
             f"The tool ran, but this persona may not answer with {' or '.join(refused)}; the user gets nothing of it."

@@ -69,6 +69,12 @@ def test_a_reply_has_its_own_words_for_the_model() -> None:
     assert made.output == {"orders": 2}
 
 
+def test_a_reply_may_have_words_for_where_nothing_but_words_is_given() -> None:
+    made = shown(Reply(otherwise=["\ud800"], audio=AudioOutput(data=WAV)))
+    assert (made.output, made.otherwise) == ("The user gets the audio (wav, 16 bytes).", ["\ufffd"])
+    assert shown(AudioOutput(data=WAV)).otherwise is None
+
+
 @pytest.mark.parametrize(
     ("value", "ids"),
     [

@@ -25,6 +25,7 @@ from activities.conversation import (
     ToolMessage,
 )
 from activities.media import MediaItem
+from activities.output_parts import UICommand
 from activities.personas import Persona, Personas
 from activities.registry import ToolRegistry
 from activities.store import media as kept_media
@@ -35,7 +36,7 @@ from activities.store.records import ToolAttempt
 from activities.store.turn_store import TurnStore
 from activities.tool import Tool, ToolContext, tool
 from activities.tool_executor import ToolExecutor
-from activities.tool_replies import AudioOutput
+from activities.tool_replies import AudioOutput, Reply
 from activities.tools import ToolActivities
 from activities.turn_input import TurnInput
 
@@ -252,6 +253,19 @@ async def test_sound_of_a_persona_that_only_writes_is_not_given_to_the_user(work
     assert code_of(ran) == errors.TOOL_CALL_REJECTED
     assert "may not answer with audio" in message_of(ran)
     assert ran.result.parts is None
+
+
+async def test_a_persona_that_only_writes_gets_what_a_tool_has_in_words(worker: Worker) -> None:
+    def act(n: int) -> Reply:
+        sound = AudioOutput(data=b"ID3" + b"\2" * 100)
+        return Reply(output="with sound", otherwise="in words", audio=sound, ui_commands=[UICommand(command="open")])
+
+    worker.personas = Personas([Persona(id="support", allowed_output_modalities=("text", "image"))])
+    ran = await worker.run(tool(name="t")(act))
+    assert (ran.result.output, ran.result.is_error) == ("in words", False)
+    assert ran.result.parts is not None
+    assert ran.result.parts.audio_output is None
+    assert [each.command for each in ran.result.parts.ui_commands] == ["open"]
 
 
 async def test_bad_base64_is_an_error_of_the_tool(worker: Worker) -> None:

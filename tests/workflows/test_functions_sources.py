@@ -23,15 +23,18 @@ async def test_it_calls_a_tool_of_an_mcp_server_that_reads_and_asks_before_anoth
     harness: Harness, tmp_path: Path
 ) -> None:
     await harness.work(AgentApp(controllers=[mcp(tmp_path / "calls")]))
-    turn = await ask(harness, ("add", {"a": 2, "b": "x"}), ("add", {"a": 2, "b": 3}), ("pay", {}))
+    turn = await ask(harness, ("add", {"a": 2, "b": "x"}), ("add", {"a": 2, "b": 3}), ("draw", {}), ("pay", {}))
     [call] = (await harness.pause(turn)).tool_calls or ()
     assert call.name == "pay"
     await turn.answer([{"toolCallId": call.id, "decision": "approve"}])
-    await turn.result()
+    output = await turn.result()
 
-    invalid, added, paid = results(harness)
+    invalid, added, drawn, paid = results(harness)
     assert "b" in invalid
     assert "5" in added
+    assert "The user gets the image (png, 8 bytes)." in drawn
+    assert output.image_output is not None
+    assert (output.image_output.provider, output.image_output.base64_data) == ("draw", "iVBORw0KGgo=")
     assert "may or may not have happened" in paid
     assert (tmp_path / "calls").read_text().split() == ["pay"]
 

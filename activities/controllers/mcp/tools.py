@@ -110,7 +110,7 @@ class RemoteTool:
         repeatable = self._only_reads or self._idempotent
         try:
             result = await self._connection.call(self._listed.name, arguments, repeatable=repeatable)
-            return redacted(value_of(result), self._secrets)
+            return value_of(result, self._secrets)
         except McpUnavailable as away:
             reason = redacted(str(away), self._secrets)
             raise McpUnavailable(f"the server cannot be reached and nothing was run: {reason}") from None

@@ -1,11 +1,12 @@
 """An MCP server for the tests: started as a program, it counts its calls in the file that is its one argument."""
 
+import base64
 import os
 import sys
 from pathlib import Path
 
 from mcp.server.mcpserver import MCPServer
-from mcp.types import ToolAnnotations
+from mcp.types import ImageContent, ToolAnnotations
 
 CALLS = Path(sys.argv[1])
 server = MCPServer("shop", log_level="CRITICAL")
@@ -30,6 +31,12 @@ def look() -> str:
     if count("look") == 1:
         os._exit(1)
     return "there"
+
+
+@server.tool(annotations=ToolAnnotations(read_only_hint=True))
+def draw() -> ImageContent:
+    """Draw a picture."""
+    return ImageContent(data=base64.b64encode(b"\x89PNG\r\n\x1a\n").decode(), mime_type="image/png")
 
 
 @server.tool()

@@ -1,6 +1,7 @@
 """MCP servers behind an address: what they list and answer, whatever they list and answer."""
 
 import asyncio
+import base64
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -16,7 +17,9 @@ from activities.controllers.mcp.controller import McpController
 from activities.controllers.opening import assemble
 from activities.controllers.policy import Rule
 from activities.function_schema import ArgumentsInvalidError
+from activities.presenting import Presented
 from activities.tool_executor import ToolExecutor, ToolRaisedError
+from tests.activities.test_media import PNG
 from tests.activities.test_tool import CONTEXT
 from tests.support import until
 from worker.dev_server import free_port
@@ -104,8 +107,8 @@ ANSWERS: list[tuple[types.CallToolResult, Any]] = [
     (text(), None),
     (types.CallToolResult(content=[], structured_content={"total": 3}), {"total": 3}),
     (
-        types.CallToolResult(content=[types.ImageContent(data="AAAA", mime_type="image/png")]),
-        {"type": "image", "mimeType": "image/png", "base64Length": 4},
+        types.CallToolResult(content=[types.ImageContent(data="AAAA", mime_type="image/heic")]),
+        {"type": "image", "mimeType": "image/heic", "base64Length": 4},
     ),
     (
         types.CallToolResult(
@@ -134,6 +137,23 @@ async def test_answers_become_json() -> None:
         get = (await functions(stack, endpoint))["get"]
         for at, (_, expected) in enumerate(ANSWERS):
             assert await call(get, {"at": at}) == expected
+
+
+async def test_a_picture_and_its_words_become_the_parts_of_a_tool_that_makes_them() -> None:
+    async def answer(params: types.CallToolRequestParams) -> types.CallToolResult:
+        picture = types.ImageContent(data=base64.b64encode(PNG).decode(), mime_type="image/png")
+        return types.CallToolResult(content=[types.TextContent(text="The page."), picture])
+
+    endpoint = Endpoint([listed("shoot", read_only_hint=True)], answer)
+    async with endpoint.running(), AsyncExitStack() as stack:
+        shown = await call((await functions(stack, endpoint))["shoot"])
+    assert isinstance(shown, Presented)
+    assert [item.data for item in shown.media] == [PNG]
+    assert shown.parts.image_output is not None
+    assert (shown.parts.image_output.provider, shown.parts.image_output.format) == ("shoot", "png")
+    note = {"type": "image", "mimeType": "image/png", "base64Length": len(base64.b64encode(PNG))}
+    assert shown.output == ["The page.", {**note, "note": "the user gets it"}]
+    assert shown.otherwise == ["The page.", note]
 
 
 async def test_an_error_of_the_tool_is_an_error_without_our_secrets(monkeypatch: pytest.MonkeyPatch) -> None:

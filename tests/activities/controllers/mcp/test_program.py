@@ -58,6 +58,7 @@ async def test_the_life_of_a_session(shop: Shop) -> None:
     assert {name: each.default for name, each in shop.functions.items()} == {
         "add": "run",
         "look": "run",
+        "draw": "run",
         "pay": "approve",
         "token": "approve",
     }
