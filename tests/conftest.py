@@ -1,6 +1,7 @@
 """Real parts for the tests: one Temporal dev server a session, a worker and a scripted model of its own for each test."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -18,6 +19,12 @@ hypothesis_settings.register_profile(
     "tests", deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 hypothesis_settings.load_profile("tests")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Half as many more workers as cores: the tests of whole turns wait for servers most of their time."""
+    cores = os.cpu_count() or 1
+    return cores + cores // 2
 
 
 @pytest.fixture(scope="session")
