@@ -19,7 +19,17 @@ from .gate import correction_in
 from .interaction import interaction_reason
 from .lossy import is_lossy_rewrite
 from .named_facts import named_fact
-from .phrasing import is_foreign, is_question, is_supposed, stated, without_blocks, without_opening
+from .phrasing import (
+    carries_text,
+    is_foreign,
+    is_question,
+    is_reported,
+    is_supposed,
+    is_task,
+    stated,
+    without_blocks,
+    without_opening,
+)
 from .profile import Profile
 from .reports import DeterministicMemory, RejectedStatement
 from .requirements import requirement
@@ -121,7 +131,7 @@ def read_message(user_message: str, *, allow_secrets: bool = False, profile: Pro
             if reason == _TOO_LONG and not is_foreign(sentence) and not is_supposed(sentence):
                 reading.stated.append(sentence)
         elif not is_foreign(sentence):
-            if not is_supposed(sentence):
+            if not is_supposed(sentence) and not carries_text(without_opening(sentence)):
                 reading.stated.append(sentence)
             found = _read_sentence(sentence)
             takes_back = correction_in(sentence) is not None or (takes_back and bool(found))
@@ -166,10 +176,13 @@ def _turn_down(reading: Reading, sentence: str, reason: str) -> None:
 
 def _read_sentence(sentence: str) -> dict[str, int]:
     found = {f"User-provided URL: {url.rstrip('.,;:!?)*')}": _URLS for url in _URL.findall(sentence)}
+    claim = without_opening(sentence)
+    if is_reported(claim) or carries_text(claim):
+        return found
     required = requirement(sentence)
     if required:
         return {**found, required: _REQUIREMENTS}
-    if is_supposed(sentence):
+    if is_supposed(claim) or is_task(claim):
         return found
     stated_value = _copula(sentence) or _copula_unspaced(sentence)
     if stated_value:
