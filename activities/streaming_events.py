@@ -1,7 +1,8 @@
 """Server-sent events as chat servers really send them: bytes in, the data of each event out. Pure.
 
 Source: the event stream format of the HTML standard. Beyond it, data lines that no empty line divides are events of their
-own when each is JSON by itself, and a last event needs no empty line.
+own when each is JSON by itself, and a last event needs no empty line. Of names only `error` counts: its data is given as
+{"error": …} whatever form it has.
 """
 
 import json
@@ -23,10 +24,11 @@ def looks_like_events(beginning: bytes) -> bool:
 
 @dataclass(slots=True)
 class EventDecoder:
-    """Takes the stream in pieces of any size. Comments, names and numbers of events are left out."""
+    """Takes the stream in pieces of any size. Comments, other names and numbers of events are left out."""
 
     _rest: bytearray = field(default_factory=bytearray)
     _data: list[str] = field(default_factory=list)
+    _name: str = ""
 
     def feed(self, piece: bytes) -> list[str]:
         """The data of every event that is complete now.
@@ -54,16 +56,30 @@ class EventDecoder:
         if not text:
             return self._flush() if line else []
         name, _, value = text.partition(":")
-        if name != "data":
-            return []
         value = value.removeprefix(" ")
+        if name not in ("data", "event"):
+            return []
         ended = self._flush() if self._data and _stands_alone("\n".join(self._data)) else []
-        self._data.append(value)
+        if name == "event":
+            self._name = value
+        else:
+            self._data.append(value)
         return ended
 
     def _flush(self) -> list[str]:
         data, self._data = "\n".join(self._data), []
-        return [data] if data else []
+        name, self._name = self._name, ""
+        if not data:
+            return []
+        return [_as_error(data) if name == "error" else data]
+
+
+def _as_error(data: str) -> str:
+    try:
+        said = json.loads(data)
+    except (ValueError, RecursionError):
+        said = data
+    return data if isinstance(said, dict) and said.get("error") else json.dumps({"error": said})
 
 
 def _stands_alone(data: str) -> bool:

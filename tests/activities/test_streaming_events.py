@@ -39,6 +39,20 @@ def test_it_leaves_out_a_byte_order_mark_and_what_is_no_data() -> None:
     assert read(b"\xef\xbb\xbfdata: 1\n\nretry: 5\nnonsense\n\n") == ["1"]
 
 
+@pytest.mark.parametrize(
+    ("raw", "data"),
+    [
+        (b'event: error\ndata: {"message": "slow"}\n\n', ['{"error": {"message": "slow"}}']),
+        (b"data: Overloaded\nevent: error\n\n", ['{"error": "Overloaded"}']),
+        (b'event: error\ndata: {"error": {"code": 1}}\n\ndata: 2\n\n', ['{"error": {"code": 1}}', "2"]),
+        (b"event: error\n\ndata: 1\n\nevent: ping\ndata: 2\n\n", ["1", "2"]),
+        (b'data: {"a": 1}\nevent: error\ndata: "slow"\n', ['{"a": 1}', '{"error": "slow"}']),
+    ],
+)
+def test_an_event_named_error_is_one_in_whatever_form(raw: bytes, data: list[str]) -> None:
+    assert read(raw) == read(raw, step=1) == data
+
+
 @given(
     texts=st.lists(st.text(st.characters(blacklist_categories=["Cs", "Cc"]), min_size=1), max_size=5),
     step=st.integers(1, 9),
