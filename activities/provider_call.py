@@ -95,7 +95,7 @@ def decoded(raw: bytes, headers: dict[str, str]) -> Any:
     except (ValueError, RecursionError):
         shown = raw[: 4 * EXCERPT_CHARS].decode("utf-8", "replace")[:EXCERPT_CHARS] or "an empty body"
         raise ProviderFault(f"the provider's answer is not JSON: {shown}", code="not_json", headers=headers) from None
-    if isinstance(body, dict) and not body.get("choices") and (fault := fault_of_body(body, 200, headers)):
+    if isinstance(body, dict) and (fault := fault_of_body(body, 200, headers)):
         raise fault
     return body
 

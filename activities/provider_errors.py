@@ -42,6 +42,8 @@ FINAL_TEXT = re.compile(
     r"|request too large|exceeded your current quota|credit balance is too low",
     re.IGNORECASE,
 )
+# "Please retry in 34.07s", "Please try again in 2m59.5s": with it, even what sounds like a used-up quota is a rate.
+_TOLD_DELAY = re.compile(r"(?:retry|try again) in (?:(\d+)m)?(\d+(?:\.\d+)?) ?(ms|s)", re.IGNORECASE)
 
 # Error bodies under status 200 name a code or a type; this is the status it stands for.
 STATUS_OF_CODE: Mapping[str, int] = {
@@ -107,11 +109,12 @@ NEVER = Verdict(retry=False)
 def judge(fault: ProviderFault, attempt: int, now: datetime) -> Verdict:
     """Whether the `attempt`-th try (from 1), failed at `now`, should be followed by another."""
     wish = fault.headers.get("x-should-retry", "").lower()
-    if fault.code in FINAL_CODES or FINAL_TEXT.search(fault.text) or wish == "false":
+    told = _told_delay(fault.text)
+    if fault.code in FINAL_CODES or wish == "false" or (told is None and FINAL_TEXT.search(fault.text)):
         return NEVER
     if wish != "true" and not _is_passing(fault.status):
         return NEVER
-    delay = retry_after(fault.headers, now)
+    delay = retry_after(fault.headers, now) or told
     if delay is None and fault.status == 429:
         delay = min(RATE_LIMIT_DELAY * 2 ** min(attempt - 1, 10), LONGEST_DELAY)
     return Verdict(retry=True, delay=delay)
@@ -136,7 +139,10 @@ def fault_of_body(body: Any, status: int, headers: Mapping[str, str] | None = No
         body = body[0]
     if not isinstance(body, dict):
         return None
-    error = body.get("error") or (body if status >= 400 or body.get("object") == "error" else None)
+    error = body.get("error")
+    if not error or (isinstance(error, dict) and not any(error.values())):
+        # Some gateways send the field always, with nothing in it.
+        error = body if status >= 400 or body.get("object") == "error" or _is_bare_error(body) else None
     if not error:
         return None
     fields: dict[str, Any] = error if isinstance(error, dict) else {"message": str(error)}
@@ -172,6 +178,13 @@ def _status_of(names: list[str]) -> int | None:
     return None
 
 
+def _is_bare_error(body: dict[str, Any]) -> bool:
+    """Whether a body has words and a code where an answer would be."""
+    has_code = body.get("code") or body.get("status") or body.get("success") is False
+    words = (body.get(key) for key in ("message", "detail", "msg"))
+    return bool(has_code and not body.get("choices") and any(isinstance(each, str) and each for each in words))
+
+
 def _message(fields: dict[str, Any]) -> str:
     text = next(
         (str(fields[key]) for key in ("message", "detail", "msg", "error") if fields.get(key)), "no reason given"
@@ -187,6 +200,15 @@ def _number(text: str | None) -> float | None:
     except ValueError:
         return None
     return None if math.isnan(number) else number
+
+
+def _told_delay(text: str) -> float | None:
+    """The delay in the words of an error; None when there is none."""
+    found = _TOLD_DELAY.search(text)
+    if found is None:
+        return None
+    minutes, number, unit = found.groups()
+    return _bounded(int(minutes or 0) * 60 + float(number) / (1000 if unit.lower() == "ms" else 1))
 
 
 def _seconds_until(text: str | None, now: datetime) -> float | None:

@@ -3,7 +3,16 @@ from typing import Any
 
 import pytest
 
-from activities.provider_errors import LONGEST_DELAY, ProviderFault, fault_of_body, judge, readable, retry_after
+from activities.provider_errors import (
+    LONGEST_DELAY,
+    NEVER,
+    ProviderFault,
+    Verdict,
+    fault_of_body,
+    judge,
+    readable,
+    retry_after,
+)
 
 NOW = datetime(2026, 1, 2, 3, 4, 0, tzinfo=UTC)
 
@@ -58,6 +67,26 @@ def test_the_providers_delay_is_read_in_every_form_and_bounded(headers: dict[str
     assert judge(ProviderFault("no", 503, headers=headers), 1, NOW).delay == seconds
 
 
+GEMINI = "You exceeded your current quota, please check your plan and billing details. Please retry in 34.07s."
+
+
+@pytest.mark.parametrize(
+    ("text", "delay"),
+    [
+        (GEMINI, 34.07),
+        ("Rate limit reached. Please try again in 20s.", 20.0),
+        ("Please try again in 250ms. Visit us", 0.25),
+        ("try again in 2m59.56s", LONGEST_DELAY),
+        ("Please try again in a while", 2.0),
+    ],
+)
+def test_a_delay_told_in_words_is_kept_to_and_makes_of_a_quota_a_rate(text: str, delay: float) -> None:
+    assert judge(ProviderFault(text, 429, "RESOURCE_EXHAUSTED"), 1, NOW) == Verdict(retry=True, delay=delay)
+    header = judge(ProviderFault(text, 429, headers={"retry-after": "7"}), 1, NOW)
+    assert header == Verdict(retry=True, delay=7.0)
+    assert judge(ProviderFault(text, 429, "insufficient_quota"), 1, NOW) == NEVER
+
+
 def test_a_rate_limit_without_a_delay_backs_off_from_two_seconds_to_a_minute() -> None:
     delays = [judge(ProviderFault("slow", 429), attempt, NOW).delay for attempt in (1, 2, 3, 10, 10_000)]
     assert delays == [2.0, 4.0, 8.0, 60.0, 60.0]
@@ -84,6 +113,9 @@ def test_a_rate_limit_without_a_delay_backs_off_from_two_seconds_to_a_minute() -
         ({"error": "model not loaded"}, None, None, "model not loaded"),
         ({"object": "error", "message": "gone", "code": 404}, 404, "404", "gone"),
         ({"error": {"code": "9" * 5_000}}, None, "9" * 100, "no reason given"),
+        ({"code": 429, "message": "slow down"}, 429, "429", "slow down"),
+        ({"code": 1302, "msg": "too many at once", "success": False}, None, "1302", "too many at once"),
+        ({"error": {"message": "upstream", "code": 502}, "choices": [{"message": {}}]}, 502, "502", "upstream"),
     ],
 )
 def test_an_error_under_status_200_is_read_with_its_own_code(
@@ -95,7 +127,20 @@ def test_an_error_under_status_200_is_read_with_its_own_code(
     assert text in fault.text
 
 
-@pytest.mark.parametrize("body", [{}, [], None, "text", {"choices": []}, {"error": None}, [1]])
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        [],
+        None,
+        "text",
+        {"choices": []},
+        {"error": None},
+        [1],
+        {"error": {"message": "", "code": None}, "choices": [{}]},
+        {"type": "ping", "message": "still here"},
+    ],
+)
 def test_a_body_that_reports_nothing_has_no_fault(body: Any) -> None:
     assert fault_of_body(body, 200) is None
 
