@@ -12,7 +12,7 @@ from typing import Any
 from openai import AsyncOpenAI
 
 from activities.chat_request import Dialect, adapt, media_of, refused_media, stream_fields
-from activities.completions import Completion, add_usage, read_completion
+from activities.completions import Completion, add_usage, filtered_request, read_completion
 from activities.conversation import Message, ModelUsage
 from activities.modalities import KINDS, without
 from activities.model_settings import ModelSettings
@@ -73,8 +73,7 @@ class Provider:
         deadline = asyncio.get_running_loop().time() + self._settings.timeout
         usages: list[ModelUsage | None] = []
         for _ in range(1 + RE_ASKS):
-            body = await self._post(client, prompt, deadline, on_text)
-            completion = prompt.unwrap(read_completion(body, calls_allowed=prompt.calls_allowed))
+            completion = prompt.unwrap(await self._answer(client, prompt, deadline, on_text))
             usages.append(completion.usage)
             # A model that used up its output limit in silence would do so again.
             if not completion.is_empty or completion.cut or prompt.may_be_empty:
@@ -93,6 +92,16 @@ class Provider:
         if key is None:
             raise UnknownSecretError(f"the worker holds no secret named {' or '.join(key_names)}")
         return self._client.with_options(api_key=key)
+
+    async def _answer(self, client: AsyncOpenAI, prompt: Prompt, deadline: float, on_text: OnText | None) -> Completion:
+        try:
+            return read_completion(
+                await self._post(client, prompt, deadline, on_text), calls_allowed=prompt.calls_allowed
+            )
+        except ProviderFault as fault:
+            if (filtered := filtered_request(fault)) is not None:
+                return filtered
+            raise
 
     async def _post(self, client: AsyncOpenAI, prompt: Prompt, deadline: float, on_text: OnText | None) -> Any:
         first = dialect = self._dialects.get(prompt.model) or self._first_dialect(prompt.model)

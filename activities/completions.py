@@ -4,6 +4,7 @@ What is said is decided by what is there, not by `finish_reason`: calls count wh
 reports in fields of its own stays out of the text.
 """
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,7 +23,10 @@ from activities.wire import Sparse, Wire
 
 CUT_REASONS = ("length", "max_tokens", "max_output_tokens", "model_length")
 FILTER_REASONS = ("content_filter", "safety", "prohibited_content", "recitation", "blocklist")
+# Error codes of a provider whose filter stops a request before any model reads it.
+REQUEST_FILTERED = ("content_filter", "content_policy_violation")
 MAX_TOKENS_REPORTED = 10**12
+EXCERPT_CHARS = 200
 # Kinds of tokens, and where a provider's usage has their number.
 USAGE_PARTS = {
     "prompt_audio": ("prompt", "audio"),
@@ -105,7 +109,7 @@ def read_completion(body: Any, *, calls_allowed: bool = True) -> Completion:
         message = {}
     finish = _text_or_none(choice.get("finish_reason"))
     text = _joined_text(message.get("content")) or _visible(transcript_of(message))
-    calls = _read_calls(message)
+    calls = _calls_of(body, message, finish)
     hint = None
     if calls and not calls_allowed:
         calls, hint = (), "the model called tools although it was asked to answer in words; the calls were left out"
@@ -138,6 +142,16 @@ def content_text(content: Any) -> str:
     return content if isinstance(content, str) else ""
 
 
+def filtered_request(fault: ProviderFault) -> Completion | None:
+    """What a filter that would not let the request through left of an answer: its error; None for any other fault."""
+    if fault.code not in REQUEST_FILTERED:
+        return None
+    error = ErrorDetails(
+        code=CONTENT_FILTERED, message=f"the provider's content filter refused the request: {readable(fault.text)}"
+    )
+    return Completion(text=None, calls=(), finish_reason="content_filter", model="", usage=None, error=error)
+
+
 def empty_response(completion: Completion) -> ErrorDetails:
     """The error of a turn whose model says nothing."""
     reason = (
@@ -161,15 +175,30 @@ def add_usage(usages: Iterable[ModelUsage | None]) -> ModelUsage | None:
 
 
 def _first_choice(body: Any) -> dict[str, Any]:
-    choices = body.get("choices") if isinstance(body, dict) else None
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    if not isinstance(choice, dict):
-        raise fault_of_body(body, 200) or ProviderFault("the provider's answer has no choices", status=None)
-    if choice.get("finish_reason") == "error" or (choice.get("error") and not choice.get("message")):
-        raise fault_of_body(choice, 200) or ProviderFault(
-            "the provider broke off with finish reason error", status=None
-        )
+    given = body.get("choices") if isinstance(body, dict) else None
+    choices = [choice for choice in given if isinstance(choice, dict)] if isinstance(given, list) else []
+    if not choices:
+        raise fault_of_body(body, 200) or ProviderFault(f"the provider's answer has no choices: {_shown(body)}")
+    choice = next((choice for choice in choices if choice.get("index") == 0), choices[0])
+    if choice.get("finish_reason") == "error" or choice.get("error"):
+        raise fault_of_body(choice, 200) or ProviderFault("the provider broke off with finish reason error")
     return choice
+
+
+def _shown(body: Any) -> str:
+    try:
+        return json.dumps(body, ensure_ascii=False)[:EXCERPT_CHARS]
+    except RecursionError:
+        return "nothing but lists in lists"
+
+
+def _calls_of(body: dict[str, Any], message: dict[str, Any], finish: str | None) -> tuple[RawCall, ...]:
+    """The calls of the first choice. Some gateways put the words in it and the calls that it ends with in the next one."""
+    calls = _read_calls(message)
+    if calls or finish != "tool_calls":
+        return calls
+    others = (choice.get("message") for choice in body["choices"] if isinstance(choice, dict))
+    return next(filter(None, (_read_calls(other) for other in others if isinstance(other, dict))), ())
 
 
 def _joined_text(content: Any) -> str | None:

@@ -73,11 +73,8 @@ class Assembly:
         if fault := fault_of_body(chunk, 200):
             raise fault
         self._model = self._model or _text(chunk.get("model"))
-        usage = chunk.get("usage")
-        if isinstance(usage, dict):
-            self._usage = usage
-        choice = _first_choice(chunk.get("choices"))
-        return self._take_choice(choice) if choice is not None else ""
+        self._take_usage(chunk)
+        return "".join([self._take_choice(choice) for choice in _first_choices(chunk.get("choices"))])
 
     def body(self) -> dict[str, Any]:
         """The body of an unstreamed answer that says the same."""
@@ -92,7 +89,14 @@ class Assembly:
         choice = {"index": 0, "message": message, "finish_reason": self.finish_reason}
         return {"model": self._model, "choices": [choice], "usage": self._usage}
 
+    def _take_usage(self, holder: dict[str, Any]) -> None:
+        usage = holder.get("usage")
+        if isinstance(usage, dict):
+            self._usage = usage
+
     def _take_choice(self, choice: dict[str, Any]) -> str:
+        # Some servers count in the choice.
+        self._take_usage(choice)
         finish = _text(choice.get("finish_reason"))
         if finish == "error" or choice.get("error"):
             raise fault_of_body(choice, 200) or ProviderFault("the provider broke off with finish reason error")
@@ -168,12 +172,14 @@ def _extend(call: _Call, function: dict[str, Any]) -> int:
     return len(name or "") + (len(arguments) if isinstance(arguments, str) else 0)
 
 
-def _first_choice(choices: Any) -> dict[str, Any] | None:
-    """The first choice, wherever it stands: of several that were not asked for, the others are not read."""
-    for choice in choices if isinstance(choices, list) else ():
-        if isinstance(choice, dict) and choice.get("index") in (0, None):
-            return choice
-    return None
+def _first_choices(choices: Any) -> list[dict[str, Any]]:
+    """What belongs to the first choice, in as many parts as there are: of several that were not asked for, the others are not
+    read. Only a number says that parts belong together.
+    """
+    given = [choice for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
+    return [choice for choice in given if choice.get("index") == 0] or [
+        choice for choice in given if choice.get("index") is None
+    ][:1]
 
 
 def _index(entry: dict[str, Any]) -> int | None:

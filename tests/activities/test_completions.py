@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from activities.completions import RawCall, add_usage, empty_response, read_completion
+from activities.completions import RawCall, add_usage, empty_response, filtered_request, read_completion
 from activities.conversation import ModelUsage
 from activities.errors import CONTENT_FILTERED, EMPTY_MODEL_RESPONSE, MODEL_REFUSAL
 from activities.provider_errors import ProviderFault
@@ -119,6 +119,38 @@ def test_usage_is_completed_from_what_is_there() -> None:
     assert read.usage == ModelUsage(prompt_tokens=12, completion_tokens=5, total_tokens=17)
 
 
+def choice(index: Any, message: Any, finish: str) -> dict[str, Any]:
+    return {"index": index, "message": message, "finish_reason": finish}
+
+
+def test_of_two_choices_the_first_counts_wherever_it_stands() -> None:
+    first, other = (
+        choice(0, {"content": "a"}, "stop"),
+        choice(1, {"content": "b", "tool_calls": [call()]}, "tool_calls"),
+    )
+    for choices in ([first, other], [other, first]):
+        read = read_completion({"choices": choices})
+        assert (read.text, read.calls) == ("a", ())
+
+
+def test_calls_that_a_gateway_put_into_a_choice_of_their_own_belong_to_the_words_before_them() -> None:
+    words, calls = (
+        choice(0, {"content": "Let me look."}, "tool_calls"),
+        choice(0, {"tool_calls": [call()]}, "tool_calls"),
+    )
+    read = read_completion({"choices": [words, calls]})
+    assert (read.text, [each.name for each in read.calls]) == ("Let me look.", ["lookup"])
+
+
+def test_a_request_that_a_filter_stopped_says_so_as_a_filtered_reply_does() -> None:
+    filtered = filtered_request(ProviderFault("The prompt was flagged: violence", 400, "content_filter"))
+    assert filtered is not None
+    assert filtered.error is not None
+    assert (filtered.error.code, filtered.is_empty, filtered.calls) == (CONTENT_FILTERED, False, ())
+    assert "The prompt was flagged: violence" in filtered.error.message
+    assert filtered_request(ProviderFault("content is null", 400, "invalid_request_error")) is None
+
+
 def test_a_refusal_is_an_error_whose_words_are_kept() -> None:
     for message in (
         {"content": None, "refusal": "I cannot."},
@@ -186,6 +218,12 @@ def test_a_reply_that_reached_its_limit_is_cut(finish: str) -> None:
             502,
         ),
         ({"choices": [{"finish_reason": "error", "message": {"content": "x"}}]}, "broke off", None),
+        (
+            {"choices": [{"finish_reason": "stop", "error": {"code": 502}, "message": {"content": "x"}}]},
+            "no reason",
+            502,
+        ),
+        ({"choices": None, "base_resp": {"status_msg": "rate limit"}}, '"status_msg": "rate limit"', None),
     ],
 )
 def test_an_answer_without_a_choice_is_a_fault_with_its_reason(answer: Any, words: str, status: int | None) -> None:

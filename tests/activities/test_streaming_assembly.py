@@ -173,6 +173,24 @@ def test_other_choices_than_the_first_are_not_read() -> None:
     assert assembled(chunk({"content": "yes"}), other, chunk({}, "stop"))[0].text == "yes"
 
 
+def test_parts_of_the_first_choice_that_stand_apart_in_a_chunk_are_joined() -> None:
+    parts = [
+        {"index": 0, "delta": {"content": "Let me look."}},
+        {"index": 0, "delta": {"tool_calls": [part("{}", "w")]}},
+    ]
+    completion, shown = assembled({"choices": parts}, chunk({}, "tool_calls"))
+    assert (shown, completion.text, [call.name for call in completion.calls]) == ("Let me look.", "Let me look.", ["w"])
+    assert assembled({"choices": [{"delta": {"content": "a"}}, {"delta": {"content": "b"}}]})[1] == "a"
+
+
+def test_usage_may_stand_in_the_choice() -> None:
+    usage = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
+    last = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop", "usage": usage}]}
+    assert assembled(chunk({"content": "hi"}), last)[0].usage == ModelUsage(
+        prompt_tokens=1, completion_tokens=2, total_tokens=3
+    )
+
+
 @pytest.mark.parametrize(
     "broken",
     [

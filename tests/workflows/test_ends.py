@@ -185,6 +185,22 @@ async def test_a_fatal_provider_error_fails_the_turn_at_once(harness: Harness, s
     await history_is_usable(harness, turn, f"c{status}")
 
 
+async def test_a_filter_that_stops_the_request_completes_the_turn_as_one_that_stops_the_reply(harness: Harness) -> None:
+    """One meaning, whichever side of the model the filter stands on; asked once."""
+    await harness.work()
+    body = {"error": {"message": "The prompt was flagged", "code": "content_filter"}}
+    harness.model.handler = lambda _: Response(json.dumps(body).encode(), 400)
+    turn = await harness.turns.start("Go", conversationId="filtered")
+    output = await turn.result()
+
+    assert output.error is not None
+    assert (output.error.code, output.response_text) == (errors.CONTENT_FILTERED, None)
+    assert "The prompt was flagged" in output.error.message
+    assert len(harness.model.requests) == 1
+    harness.model.handler = lambda _: "ok"
+    await history_is_usable(harness, turn, "filtered")
+
+
 async def test_a_passing_provider_error_is_asked_again(harness: Harness) -> None:
     """500, 503, HTML, a cut body, a rate limit: each costs one attempt, none an effect."""
     await harness.work(AgentApp(tools=[look]))
