@@ -76,8 +76,11 @@ def _validator(schema: str) -> Any:
         return jsonschema_rs.validator_for(
             json.loads(schema), retriever=_refuse, pattern_options=PATTERNS, mask="the value"
         )
+    except jsonschema_rs.ValidationError as fault:
+        at = _where(fault).removeprefix(".")
+        raise ValueError(f"the schema is not valid{at and f' at {at}'}: {fault.message[:MAX_CHARS]}") from fault
     except Exception as fault:
-        # The library raises a class of its own, ValueError or the retriever's error, depending on the fault.
+        # ValueError or the retriever's error, depending on the fault.
         raise ValueError(f"the schema is not valid: {str(fault)[:MAX_CHARS]}") from fault
 
 

@@ -102,6 +102,20 @@ def read_pass_on(arguments: Sequence[Any], what: str) -> tuple[dict[str, Any], f
     return given, wait, turn_id
 
 
+def read_turn_id(arguments: Sequence[Any], what: str) -> str | None:
+    """The turn that is asked for, by its id or as `{"turnId": …}`; None for the last one.
+
+    Raises:
+        Refused: anything else.
+    """
+    if len(arguments) == 1 and isinstance(arguments[0], str):
+        return arguments[0]
+    turn_id = only(read_object(arguments, what), what, "turnId").get("turnId")
+    if turn_id is not None and not isinstance(turn_id, str):
+        raise Refused(f"{what}: turnId must be a text")
+    return turn_id
+
+
 def read_control(arguments: Sequence[Any], what: str) -> tuple[float, str | None]:
     """A message that ends the pause or the turn and says nothing else."""
     given, wait, turn_id = read_pass_on(arguments, what)

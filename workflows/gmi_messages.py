@@ -19,6 +19,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.contracts import PendingRequest
     from workflows.gmi_contracts import InstanceStatus, QueuedTurn, RejectedMessage, StartInstance, TurnNotice
     from workflows.gmi_display import instance_details
+    from workflows.gmi_message import read_turn_id
     from workflows.gmi_refusal import Refused, read_model, read_object
     from workflows.gmi_start import read_start
     from workflows.gmi_state import InstanceState
@@ -189,8 +190,13 @@ class InstanceMessages:
     @workflow.query(description="The output of a turn that is named, or of the last one, as far as it is kept.")
     def get_output(self, *arguments: Any) -> GMIOutput | None:
         """A turn's output: of the pause while it waits, the final one after its end."""
-        state, wanted = self._state, arguments[0] if arguments else None
-        found = state.find(wanted) if isinstance(wanted, str) else state.open or next(reversed(state.outcomes), None)
+        try:
+            wanted = read_turn_id(arguments, "get_output")
+        except Refused as refused:
+            # Of a query that fails only the text arrives.
+            raise ValueError(f"{refused.code}: {refused}") from None
+        state = self._state
+        found = state.open or next(reversed(state.outcomes), None) if wanted is None else state.find(wanted)
         return None if found is None or isinstance(found, QueuedTurn) else found.output
 
     @workflow.query(description="Tokens and cost of all turns and reflections.")

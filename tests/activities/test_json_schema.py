@@ -52,6 +52,11 @@ def test_a_schema_that_cannot_be_used_is_told_apart_from_a_value_that_does_not_f
         schema_fault(schema, {}, "output")
 
 
+def test_a_schema_that_cannot_be_used_is_told_with_its_place_in_one_line() -> None:
+    broken = broken_schema({"type": "object", "properties": {"age": {"minimum": "secret-7"}}})
+    assert broken == 'the schema is not valid at properties.age.minimum: the value is not of type "number"'
+
+
 @pytest.mark.parametrize(
     "address", ["http://127.0.0.1:1/schema.json", "https://example.org/s.json", "file:///etc/passwd", "urn:x:y"]
 )

@@ -176,7 +176,11 @@ async def test_a_worker_killed_between_two_tries_costs_no_try(harness: Harness) 
 @pytest.mark.parametrize(
     ("reply", "options", "told"),
     [
-        ({"schema": {"type": "nothing"}}, {}, "options.structuredReply.schema: the schema is not valid"),
+        (
+            {"schema": {"type": "nothing"}},
+            {},
+            "options.structuredReply.schema: the schema is not valid at type: the value is not",
+        ),
         ({"schema": {"$ref": "https://example.org/s.json"}}, {}, "not fetched"),
         ({"schema": {"enum": ["x" * 70_000]}}, {}, "more than 64,000"),
         ({"schema": {}, "maxRetries": 6}, {}, "options.structuredReply.maxRetries: "),

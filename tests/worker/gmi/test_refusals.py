@@ -128,6 +128,19 @@ async def test_what_is_wrong_is_refused_with_a_code_and_changes_nothing(harness:
     assert KEY not in str(events)
 
 
+async def test_the_output_of_what_is_no_turn_is_refused_and_of_an_unknown_one_is_none(harness: Harness) -> None:
+    gmi = await ready(harness)
+    output = await gmi.process_turn({"content": "Hello", "interactionId": "t1"})
+
+    for named in ("t1", {"turnId": "t1"}, {}, None):
+        assert (await gmi._channel.query("get_output", named))["responseText"] == output.response_text
+    for unknown in ("t2", {"turnId": "t2"}):
+        assert await gmi._channel.query("get_output", unknown) is None
+    for wrong in (5, ["t1"], {"turnId": 5}, {"turn": "t1"}):
+        with pytest.raises(GMIError, match="SYS_VALIDATION_ERROR: get_output: "):
+            await gmi._channel.query("get_output", wrong)
+
+
 @pytest.mark.parametrize(
     ("body", "code"),
     [
