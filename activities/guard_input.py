@@ -40,6 +40,11 @@ def awaiting() -> UserMessage:
     return UserMessage(content=WITHHELD, meta={AWAITS: True})
 
 
+def is_awaiting(message: Message) -> bool:
+    """Whether this stands in the place of a message that has not been judged yet."""
+    return bool((message.meta or {}).get(AWAITS)) if isinstance(message, UserMessage) else False
+
+
 def is_withheld(message: UserMessage) -> bool:
     """Whether these are not the user's words."""
     meta = message.meta or {}
@@ -69,7 +74,7 @@ class GuardActivities:
             standing = placed[0][1] if placed else None
             if not isinstance(standing, UserMessage):
                 raise final(HISTORY_UNPAIRED, "row 0 of the turn is not the user's message")
-            if not (standing.meta or {}).get(AWAITS):
+            if not is_awaiting(standing):
                 return _told(standing)
             guards = self._guards.of_turn(request.turn_id, turn.conversation_id, persona, turn.input)
             message = await _judge(guards, turn.input.content)

@@ -2,7 +2,7 @@
 
 import asyncio
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -11,6 +11,7 @@ from temporalio.client import Client
 
 from activities.controllers.controller import Controller
 from activities.controllers.policy import Predicate
+from activities.guardrail import Guardrail, Judge
 from activities.turn_input import PauseOptions, TurnLimits
 from worker.nestia.config import NestiaConfig, NestiaProvider
 from worker.nestia.conversing import Conversation, Manner
@@ -44,6 +45,7 @@ class NestiaAgent:
         on_pause: whether `conversate` waits for an answer to a pause, or returns what there is until then.
         limits, pause: as in a turn's input (`maxToolRounds`, `maxModelCalls` …; `timeout`, `onTimeout`).
         predicates, executors: functions that controllers name, as in `AgentApp`.
+        guardrails: functions that judge what is said to the agent and by it, as in `AgentApp`.
 
     Raises:
         ValueError: anything of it cannot be used; the message names it.
@@ -66,6 +68,7 @@ class NestiaAgent:
         pause: PauseOptions | Mapping[str, Any] | None = None,
         predicates: Mapping[str, Predicate] | None = None,
         executors: Mapping[str, Any] | None = None,
+        guardrails: Iterable[Guardrail | Judge] = (),
     ) -> None:
         named = {"provider": provider, "controllers": controllers, "config": config, "histories": histories}
         self._props = NestiaProps.of(props or {}, named)
@@ -80,7 +83,7 @@ class NestiaAgent:
             read_identifier("conversation_id", conversation_id or uuid.uuid4().hex),
             read_identifier("user_id", user_id),
         )
-        self._app = NestiaApp(self._props.controllers, self._props.config.retry, predicates, executors)
+        self._app = NestiaApp(self._props.controllers, self._props.config.retry, predicates, executors, guardrails)
         self._listeners = Listeners()
         self._stack: AsyncExitStack | None = None
         self._conversation: Conversation | None = None

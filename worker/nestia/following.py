@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from activities.conversation import ErrorDetails, GMIOutput
+from activities.guard_input import is_awaiting
 from activities.store.turn_store import TurnStore
 from worker.client import Turn, TurnError
 from worker.nestia.errors import AgentNotRunning
@@ -54,16 +55,16 @@ class FollowedTurn:
 
     async def close(self, prompts: Sequence[Prompt] | None, error: ErrorDetails | None) -> None:
         """The turn is over: tell the rest. `prompts` are its entries as they stand now, None where it left none."""
-        await self.read_rows()
+        await self.read_rows(is_over=True)
         self._tell(self.teller.close(error))
         if prompts is not None:
             self.prompts = list(prompts)
 
-    async def read_rows(self) -> None:
-        """Tell what the rows tell that have come since."""
+    async def read_rows(self, *, is_over: bool = False) -> None:
+        """Tell what the rows tell that have come since. A message that guardrails still judge is told as they leave it."""
         rows = dict(await asyncio.to_thread(self.store.rows, self.key))
         # Nothing is awaited from here on: who reads at the same time finds these rows told.
-        while self._rows in rows:
+        while self._rows in rows and (is_over or not is_awaiting(rows[self._rows])):
             self._tell(self.teller.take(rows[self._rows]))
             self._rows += 1
 

@@ -1,6 +1,6 @@
 """The controllers of a Nestia agent as the app of its worker, and the operations that come of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 from activities.controllers.controller import Controller, Function, Listing, Opening
 from activities.controllers.opening import Opened
 from activities.controllers.policy import Predicate, Rule
+from activities.guardrail import Guardrail, Judge
 from activities.personas import Persona
 from worker.app import AgentApp
 from worker.nestia.prompts import Operation
@@ -24,10 +25,17 @@ class NestiaApp(AgentApp):
         retry: int | None,
         predicates: Mapping[str, Predicate] | None,
         executors: Mapping[str, Any] | None,
+        guardrails: Iterable[Guardrail | Judge],
     ) -> None:
         persona = Persona(id="nestia", name="Assistant", tool_ids=tuple(f"{each.name}.*" for each in controllers))
         corrected = [_Corrected(each, retry) for each in controllers]
-        super().__init__(personas=[persona], controllers=corrected, predicates=predicates, executors=executors)
+        super().__init__(
+            personas=[persona],
+            controllers=corrected,
+            predicates=predicates,
+            executors=executors,
+            guardrails=guardrails,
+        )
         self._operations: dict[str, Operation] = {}
         self._by_key: dict[tuple[str, str], Operation] = {}
 

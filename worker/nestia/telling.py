@@ -10,7 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from activities.conversation import AssistantMessage, ErrorDetails, Message, ToolCall, ToolCallResult, UserMessage
-from activities.errors import EXTERNAL_TOOL_NOT_RUN, TOOL_CALL_CUT, TOOL_CALL_REJECTED, TOOL_NOT_FOUND
+from activities.errors import (
+    EXTERNAL_TOOL_NOT_RUN,
+    GUARDRAIL_BLOCKED,
+    GUARDRAIL_FAILED,
+    TOOL_CALL_CUT,
+    TOOL_CALL_REJECTED,
+    TOOL_NOT_FOUND,
+)
 from activities.phases import choice_facts
 from activities.selection import ChoiceFacts, ChosenFunction
 from activities.texts import text_of
@@ -30,6 +37,7 @@ from worker.nestia.prompts import (
 # Such calls were never made; the model alone has to know.
 _UNTOLD = frozenset({TOOL_NOT_FOUND, TOOL_CALL_CUT})
 _LIMIT = "LIMIT_"
+_GUARDED = frozenset({GUARDRAIL_BLOCKED, GUARDRAIL_FAILED})
 
 # Which operation a name stands for today, where a row does not say it.
 Resolve = Callable[[str], Operation | None]
@@ -86,11 +94,13 @@ class TurnTeller:
         return self._result(message.result)
 
     def close(self, error: ErrorDetails | None = None) -> list[Told]:
-        """What is left to tell once the turn is over. A turn that ended at a limit without words says why."""
+        """What is left to tell once the turn is over. One that a guardrail ended says why, one at a limit where it has no
+        words."""
         told = [*self._rest_of_round(), *self._give_up()]
-        if error is not None and error.code.startswith(_LIMIT) and not self._has_words:
-            told.append(self._say(error.message))
-        return told
+        if error is None:
+            return told
+        is_silent = error.code.startswith(_LIMIT) and not self._has_words
+        return [*told, self._say(error.message)] if is_silent or error.code in _GUARDED else told
 
     def _choice(self, facts: ChoiceFacts, text: str | None) -> list[Told]:
         told: list[Told] = []

@@ -152,6 +152,11 @@ def test_a_limit_without_words_is_told_in_words() -> None:
     assert tell(error=ErrorDetails(code="LLM_PROVIDER_ERROR", message="m"))[0] == []
 
 
+def test_a_guardrail_that_ended_the_turn_is_told_with_its_reason() -> None:
+    blocked = ErrorDetails(code="GUARDRAIL_BLOCKED", message="Not to be said.")
+    assert short(tell(UserMessage(content="hi"), said("first"), error=blocked)[0]) == ["hi", "first", "Not to be said."]
+
+
 LONG = '{"status":201,"headers":{},"body":"lo\n[cut'
 
 
