@@ -108,7 +108,7 @@ async def is_over(harness: Harness, workflow_id: str) -> WorkflowExecutionStatus
 async def test_two_agents_side_by_side_of_which_one_pauses(harness: Harness) -> None:
     """Its call is answered at the top by signal, under an id that names the way to it; usage of all is in the output."""
     SENT.clear()
-    await harness.work(APP, cached=False)
+    await harness.work(APP)
     minds = Minds(
         harness,
         lead=[[delegate("clerk", "Send 5."), delegate("writer", "Write a note.")], "All done."],
