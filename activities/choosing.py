@@ -25,7 +25,7 @@ from activities.prompt import system_messages
 from activities.registry import ToolRegistry
 from activities.selection import ChoiceFacts, ChoiceReply, ChoiceRequest, ChosenFunction
 from activities.texts import text_of
-from activities.trimming import fit_turn, trim_history
+from activities.trimming import fit_turn
 from activities.turn_input import SelectionOptions, TurnOptions
 from activities.turn_reading import Reading, TurnReader
 from memory_engine import Embedder
@@ -107,7 +107,7 @@ class ChoiceActivities:
         persona, turn = reading.persona, reading.turn
         messages: list[Message] = [
             *(listing(functions, request.turn_id) if request.phase != "initialize" else ()),
-            *trim_history(reading.history, *persona.history_limits),
+            *reading.history,
             *fit_turn(reading.rows, self._settings.turn_tokens),
             *earlier_tries(reading.rows, request.phase),
         ]

@@ -47,7 +47,7 @@ from activities.streaming_chunks import reply_drafts, request_drafts
 from activities.streaming_exchange import OnText
 from activities.structured_asking import StructuredAsk, reading_of, with_issues
 from activities.structured_contracts import StructuredReply
-from activities.trimming import fit_turn, trim_history
+from activities.trimming import fit_turn
 from activities.turn_input import MAX_DEPTH, ExternalTool, TurnOptions
 from activities.turn_reading import Reading, Store, TurnReader
 from activities.ui_commands import TOOL_NAME as UI_COMMAND
@@ -207,7 +207,7 @@ class ModelActivities:
     ) -> Prompt:
         persona, turn = reading.persona, reading.turn
         messages = [
-            *trim_history(reading.history, *persona.history_limits),
+            *reading.history,
             *with_issues(fit_turn(reading.rows, self._settings.turn_tokens)),
         ]
         if fault := pairing_fault(messages):

@@ -3,7 +3,7 @@
 A call and its results are never parted, and what is kept begins with what a user said.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from activities.conversation import (
     AssistantMessage,
@@ -43,21 +43,24 @@ def estimate_tokens(message: Message) -> int:
 
 
 def trim_history(turns: Iterable[Sequence[Message]], budget: int, most: int | None = None) -> list[Message]:
-    """The newest of the earlier turns that fit in `budget` tokens, and in `most` messages, oldest first.
+    """Of earlier turns, given with the newest first, what fits in `budget` tokens and in `most` messages, oldest first.
 
-    A turn that fits only in part keeps its user message and its last rounds.
+    A turn that fits only in part keeps its user message and its last rounds. Turns behind it are not taken from `turns`.
     """
     kept: list[list[Message]] = []
-    for turn in reversed(_turns(turns)):
-        groups = [[_shortened(message, budget // RESULT_SHARE) for message in group] for group in split_groups(turn)]
-        fitting = _newest_rounds(groups, budget, _group_tokens)
+    for turn in _newest_first(turns):
+        sized = [[_sized(message, budget // RESULT_SHARE) for message in group] for group in split_groups(turn)]
+        groups = [[message for message, _ in group] for group in sized]
+        costs = [sum(tokens for _, tokens in group) for group in sized]
+        fitting = _newest_rounds(costs, budget)
         if fitting and most is not None:
-            fitting = _newest_rounds(fitting, most, len)
-            most -= sum(map(len, fitting))
+            sizes = [len(groups[at]) for at in fitting]
+            fitting = [fitting[at] for at in _newest_rounds(sizes, most)]
+            most -= sum(len(groups[at]) for at in fitting)
         if not fitting:
             break
-        kept.append(join_groups(fitting))
-        budget -= sum(map(_group_tokens, fitting))
+        kept.append(join_groups(groups[at] for at in fitting))
+        budget -= sum(costs[at] for at in fitting)
         if len(fitting) < len(groups):
             break
     return join_groups(reversed(kept))
@@ -71,32 +74,33 @@ def fit_turn(turn: Sequence[Message], budget: int) -> list[Message]:
     if sum(sizes) <= budget or not results:
         return messages
     limit = _level(results, budget - (sum(sizes) - sum(results)))
-    return [_shortened(message, limit) for message in messages]
+    return [_sized(message, limit)[0] for message in messages]
 
 
-def _turns(turns: Iterable[Sequence[Message]]) -> list[list[Message]]:
-    """The same messages, each turn beginning with its user message; what stands before the first is dropped."""
-    split: list[list[Message]] = []
-    for message in join_groups(turns):
-        if isinstance(message, UserMessage):
-            split.append([message])
-        elif split:
-            split[-1].append(message)
-    return split
+def _newest_first(turns: Iterable[Sequence[Message]]) -> Iterator[list[Message]]:
+    """The same messages, each turn beginning with its user message; what stands before the first of all is dropped."""
+    headless: list[Message] = []
+    for turn in turns:
+        messages = [*turn, *headless]
+        starts = [at for at, message in enumerate(turn) if isinstance(message, UserMessage)]
+        end = len(messages)
+        for start in reversed(starts):
+            yield messages[start:end]
+            end = start
+        headless = messages[:end]
 
 
-def _newest_rounds(
-    groups: list[list[Message]], budget: int, cost: Callable[[Sequence[Message]], int]
-) -> list[list[Message]]:
-    head, *rounds = groups
-    budget -= cost(head)
-    kept: list[list[Message]] = []
-    for group in reversed(rounds):
-        budget -= cost(group)
-        if budget < 0:
+def _newest_rounds(costs: Sequence[int], budget: int) -> list[int]:
+    """The places of the first, which is what the user said, and of the last ones that fit with it; none if none does."""
+    first, *rounds = costs
+    left = budget - first
+    start = len(costs)
+    for cost in reversed(rounds):
+        left -= cost
+        if left < 0:
             break
-        kept.append(group)
-    return [head, *reversed(kept)] if budget >= 0 or kept else []
+        start -= 1
+    return [0, *range(start, len(costs))] if left >= 0 or start < len(costs) else []
 
 
 def _level(results: list[int], budget: int) -> int:
@@ -109,14 +113,20 @@ def _level(results: list[int], budget: int) -> int:
     return results[-1]
 
 
-def _shortened(message: Message, limit: int) -> Message:
+def _sized(message: Message, limit: int) -> tuple[Message, int]:
+    """The message, shortened to `limit` tokens if it is a result longer than that, with what it costs."""
     if not isinstance(message, ToolMessage):
-        return message
-    result = message.result
-    text = tool_text(result)
+        return message, estimate_tokens(message)
+    text = tool_text(message.result)
+    short = _shortened(message, text, limit)
+    return short, _tokens(text) + MESSAGE_TOKENS if short is message else estimate_tokens(short)
+
+
+def _shortened(message: ToolMessage, text: str, limit: int) -> ToolMessage:
     limit = max(limit * BYTES_PER_TOKEN, SHORTEST_RESULT)
     if len(text.encode()) <= limit:
         return message
+    result = message.result
     short = ToolCallResult(
         tool_call_id=result.tool_call_id, tool_name=result.tool_name, output=_middle_left_out(text, limit)
     )
@@ -128,10 +138,6 @@ def _middle_left_out(text: str, limit: int) -> str:
     head = encoded[: limit * 2 // 3].decode("utf-8", "ignore")
     tail = encoded[-(limit // 4) :].decode("utf-8", "ignore")
     return f"{head}\n[… {len(text) - len(head) - len(tail)} characters left out …]\n{tail}"
-
-
-def _group_tokens(group: Sequence[Message]) -> int:
-    return sum(map(estimate_tokens, group))
 
 
 def _media_tokens(part: object) -> int:

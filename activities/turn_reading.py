@@ -1,6 +1,6 @@
 """What the store has for one request to the model: the turn, the conversation before it, and its rows so far."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,7 +10,7 @@ from activities.errors import GMI_PERSONA_NOT_FOUND, HISTORY_UNPAIRED, SYS_RESOU
 from activities.model_failures import final
 from activities.personas import Persona, Personas
 from activities.sources import RagRetrievedChunk
-from activities.trimming import BYTES_PER_TOKEN
+from activities.trimming import BYTES_PER_TOKEN, trim_history
 from activities.turn_input import TurnInput
 
 HISTORY_MESSAGES = 2_000
@@ -35,23 +35,26 @@ class StoredTurn(Protocol):
 
 
 class Store(Protocol):
-    """The rows of turns, blocking. `rows` gives those below `upto`; `history` the newest whole turns before a position."""
+    """The rows of turns, blocking. `rows` gives those below `upto`; `newest_turns` whole turns before a position."""
 
     def turn_and_rows(self, turn_id: str, upto: int) -> tuple[StoredTurn | None, list[tuple[int, Message]]]: ...
     def put_rows(self, turn_id: str, rows: Sequence[tuple[int, Message]]) -> None: ...
     def rows(self, turn_id: str, upto: int) -> list[tuple[int, Message]]: ...
-    def history(
-        self, conversation_id: str, before_position: int, max_messages: int, max_chars: int
-    ) -> list[list[Message]]: ...
+    def newest_turns(
+        self, conversation_id: str, before_position: int, max_messages: int, max_chars: int, enough: int | None
+    ) -> Iterable[list[Message]]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the store has for one request. `reply` is there when an earlier attempt got that far."""
+    """What the store has for one request. `history` is what of earlier turns the persona lets into the prompt.
+
+    `reply` is there when an earlier attempt got that far; then nobody needs the history, and it is empty.
+    """
 
     turn: StoredTurn
     persona: Persona
-    history: list[list[Message]]
+    history: list[Message]
     rows: list[Message]
     reply: AssistantMessage | None
 
@@ -106,9 +109,11 @@ class TurnReader:
         self.store.put_rows(turn_id, [(row, message)])
         return message
 
-    def _history(self, turn: StoredTurn, persona: Persona) -> list[list[Message]]:
+    def _history(self, turn: StoredTurn, persona: Persona) -> list[Message]:
         if turn.position == 0:
             return []
+        tokens, most = persona.history_limits
         # The store counts whole turns with everything in them; long results are shortened only once they are read.
-        chars = persona.history_limits[0] * BYTES_PER_TOKEN * HISTORY_READ
-        return self.store.history(turn.conversation_id, turn.position, HISTORY_MESSAGES, chars)
+        chars = tokens * BYTES_PER_TOKEN * HISTORY_READ
+        turns = self.store.newest_turns(turn.conversation_id, turn.position, HISTORY_MESSAGES, chars, most)
+        return trim_history(turns, tokens, most)

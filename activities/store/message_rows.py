@@ -28,17 +28,27 @@ _ROUND_END = select(func.min(messages.c.row)).where(
 _FORGET_FROM = delete(messages).where(_of_turn, messages.c.row >= bindparam("first"))
 _REPLACE = update(messages).where(_of_turn, messages.c.row == bindparam("at_row")).values(body=bindparam("new_body"))
 _INSERT = insert(messages)
+_closed_before = (
+    turns.c.conversation_id == bindparam("conversation_id"),
+    turns.c.position < bindparam("before"),
+    turns.c.state != "open",
+)
 _HISTORY = (
     select(turns.c.position, messages.c.body)
     .join_from(turns, messages, turns.c.id == messages.c.turn_id)
-    .where(
-        turns.c.conversation_id == bindparam("conversation_id"),
-        turns.c.position < bindparam("before"),
-        turns.c.state != "open",
-    )
+    .where(*_closed_before)
     .order_by(turns.c.position.desc(), messages.c.row.desc())
     .limit(bindparam("row_limit"))
 )
+_SKIPPED = (
+    select(turns.c.position)
+    .join_from(turns, messages, turns.c.id == messages.c.turn_id)
+    .where(*_closed_before)
+    .order_by(turns.c.position.desc())
+    .limit(1)
+    .offset(bindparam("skipped"))
+)
+_ENOUGH = _HISTORY.where(turns.c.position >= func.coalesce(_SKIPPED.scalar_subquery(), 0))
 
 
 def count(connection: Connection, turn_id: str) -> int:
@@ -127,16 +137,21 @@ def close(
 
 
 def history(
-    connection: Connection, conversation_id: str, before: int, max_messages: int, max_chars: int
-) -> list[list[Message]]:
-    """Closed turns before a position, oldest first: the newest whole ones that fit both bounds, and the newest in any case.
+    connection: Connection, conversation_id: str, before: int, max_messages: int, max_chars: int, enough: int | None
+) -> list[list[str]]:
+    """The bodies of closed turns before a position, the newest turn first: whole ones that fit both bounds.
 
     A size is that of the stored JSON. One row more than fits is read, which shows whether the oldest turn is whole. The newest
-    turn is what the user speaks about now, so it is given up to `max_messages` whatever its size.
+    turn is what the user speaks about now, so it is given up to `max_messages` whatever its size. With `enough`, turns older
+    than that of the so-manieth message are left out.
     """
-    rows = connection.execute(
-        _HISTORY, {"conversation_id": conversation_id, "before": before, "row_limit": max_messages + 1}
-    ).all()
+    if enough == 0:
+        return []
+    wanted = {"conversation_id": conversation_id, "before": before, "row_limit": max_messages + 1}
+    if enough is None:
+        rows = connection.execute(_HISTORY, wanted).all()
+    else:
+        rows = connection.execute(_ENOUGH, {**wanted, "skipped": enough - 1}).all()
     newest_first: dict[int, list[str]] = {}
     chars = 0
     for read_rows, (position, body) in enumerate(rows, start=1):
@@ -146,7 +161,7 @@ def history(
             newest_first.pop(position, None)
             break
         newest_first.setdefault(position, []).append(body)
-    return [[to_message(body) for body in reversed(bodies)] for bodies in reversed(newest_first.values())]
+    return [bodies[::-1] for bodies in newest_first.values()]
 
 
 def _standing(connection: Connection, turn_id: str, first: int, last: int) -> dict[int, tuple[str, str]]:

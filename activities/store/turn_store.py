@@ -1,6 +1,6 @@
 """The ledger of turns: every method is one transaction. What happens in each stands in the module it names."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import Row, bindparam, select, update
@@ -10,7 +10,7 @@ from activities.conversation import Message, ToolCallResult, UserMessage
 from activities.media import MediaItem
 from activities.sources import RagRetrievedChunk
 from activities.store import chunks, claims, closing, message_rows, tool_runs, turn_sources
-from activities.store.bodies import to_text
+from activities.store.bodies import to_message, to_text
 from activities.store.database import Database
 from activities.store.errors import TurnClosed
 from activities.store.nestia_histories import import_histories, import_selection
@@ -141,8 +141,24 @@ class TurnStore:
 
         Whole turns only: the newest ones that fit both bounds. Characters are those of the stored JSON.
         """
+        return list(self.newest_turns(conversation_id, before_position, max_messages, max_chars))[::-1]
+
+    def newest_turns(
+        self,
+        conversation_id: str,
+        before_position: int,
+        max_messages: int,
+        max_chars: int,
+        enough: int | None = None,
+    ) -> Iterator[list[Message]]:
+        """`history` with the newest turn first, each turn read as it is taken.
+
+        Args:
+            enough: Of so many messages the oldest one's turn is the last.
+        """
         with self._database.read() as connection:
-            return message_rows.history(connection, conversation_id, before_position, max_messages, max_chars)
+            turns = message_rows.history(connection, conversation_id, before_position, max_messages, max_chars, enough)
+        return ([to_message(body) for body in bodies] for bodies in turns)
 
     def commit(self, commit: CommitTurn) -> TurnCommitted:
         """Close the turn: its rows become the conversation's, each call of it has a result, the next turn may start.

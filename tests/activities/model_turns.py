@@ -55,6 +55,7 @@ class DictStore:
     turns: dict[str, Turn] = field(default_factory=dict)
     placed: dict[str, dict[int, Message]] = field(default_factory=dict)
     earlier: list[list[Message]] = field(default_factory=list)
+    enough: int | None = None
 
     def turn_and_rows(self, turn_id: str, upto: int) -> tuple[Turn | None, list[tuple[int, Message]]]:
         return self.turns.get(turn_id), self.rows(turn_id, upto)
@@ -65,10 +66,11 @@ class DictStore:
     def rows(self, turn_id: str, upto: int) -> list[tuple[int, Message]]:
         return sorted((row, message) for row, message in self.placed.get(turn_id, {}).items() if row < upto)
 
-    def history(
-        self, conversation_id: str, before_position: int, max_messages: int, max_chars: int
+    def newest_turns(
+        self, conversation_id: str, before_position: int, max_messages: int, max_chars: int, enough: int | None
     ) -> list[list[Message]]:
-        return self.earlier
+        self.enough = enough
+        return self.earlier[::-1]
 
 
 class Desk:

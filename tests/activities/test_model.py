@@ -14,8 +14,9 @@ from temporalio.testing import ActivityEnvironment
 
 from activities import errors
 from activities.controllers.policy import FunctionFacts, Policy
-from activities.conversation import AssistantMessage, ModelUsage, ToolCall, ToolMessage, UserMessage
+from activities.conversation import AssistantMessage, Message, ModelUsage, ToolCall, ToolMessage, UserMessage
 from activities.model import ModelActivities
+from activities.persona_memory import ConversationContext
 from activities.prices import Price, Prices
 from activities.turn_input import TurnOptions
 from tests.activities.model_turns import KEY, Desk, get_user, host_tool, list_zones, placed, request
@@ -58,6 +59,16 @@ async def test_words_are_stored_and_returned(desk: Desk) -> None:
     stored = desk.store.placed["t1"][1]
     assert isinstance(stored, AssistantMessage)
     assert stored.content == "hi"
+
+
+async def test_no_more_is_read_of_earlier_turns_than_the_persona_lets_in(desk: Desk) -> None:
+    turn: list[Message] = [UserMessage(content="q"), AssistantMessage(content="a")]
+    desk.store.earlier = [turn] * 9
+    desk.persona = desk.persona.model_copy(update={"conversation_context_config": ConversationContext(max_messages=4)})
+    await desk.ask()
+    assert desk.store.enough == 4
+    [sent] = desk.model.requests
+    assert [message["content"] for message in sent["messages"][1:]] == ["q", "a", "q", "a", "hello"]
 
 
 async def test_the_request_has_the_persona_memory_earlier_turns_and_this_one(desk: Desk) -> None:

@@ -70,7 +70,7 @@ def test_a_turn_that_fits_in_part_keeps_its_question_and_its_newest_rounds() -> 
 
 def test_the_newest_turns_are_kept_in_order() -> None:
     turns: list[list[Message]] = [[user(f"q{each}"), AssistantMessage(content="a" * 40)] for each in range(10)]
-    kept = trim_history(turns, tokens(turns[0]) * 3)
+    kept = trim_history(reversed(turns), tokens(turns[0]) * 3)
     assert [message.content for message in kept if isinstance(message, UserMessage)] == ["q7", "q8", "q9"]
 
 
@@ -136,7 +136,7 @@ def test_no_cut_ever_breaks_the_pairing(shape: list[list[tuple[int, int]]], budg
             ids = [f"{number}.{place}.{each}" for each in range(width)]
             messages += [calls(*ids), *(result(each, "x" * size) for each in ids)]
         turns.append([*messages, AssistantMessage(content="answer")])
-    kept = trim_history(turns, budget)
+    kept = trim_history(reversed(turns), budget)
     assert pairing_fault(kept) is None
     assert tokens(kept) <= budget
     assert not kept or isinstance(kept[0], UserMessage)
@@ -148,3 +148,16 @@ def test_a_number_of_messages_keeps_the_newest_rounds_whole() -> None:
     assert trim_history([turn, turn], 1_000, 3) == turn
     assert trim_history([turn], 1_000, 1) == []
     assert trim_history([turn], 1_000, 0) == []
+
+
+def test_turns_behind_the_last_that_fits_are_not_read() -> None:
+    turn: list[Message] = [UserMessage(content="q"), AssistantMessage(content="a" * 400)]
+    stored = iter([turn] * 10)
+    assert trim_history(stored, 3 * tokens(turn)) == turn * 3
+    assert len(list(stored)) == 6
+
+
+def test_a_turn_without_a_question_belongs_to_the_one_before_it() -> None:
+    answer = AssistantMessage(content="more")
+    assert trim_history([[answer], TURN, [answer]], 1_000) == [*TURN, answer]
+    assert trim_history([[answer, *TURN]], 1_000) == TURN

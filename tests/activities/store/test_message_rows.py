@@ -8,6 +8,7 @@ from activities.conversation import Message
 from activities.store.database import Database
 from activities.store.errors import TurnNotFound
 from activities.store.turn_store import TurnStore
+from activities.trimming import trim_history
 from tests.activities.store.values import answer, asked, begin, calls, commit, said
 
 
@@ -150,6 +151,30 @@ def test_history_has_no_hole_where_a_large_turn_was(store: TurnStore) -> None:
 
     assert store.history("c1", 99, 100, 2_000) == [[asked("question of small")]]
     assert store.history("c1", 99, 100, 20_000)[0] == told[0]
+
+
+def test_of_enough_messages_the_oldest_ones_turn_is_the_last(store: TurnStore) -> None:
+    told = _conversation(store, 4)
+
+    def newest(enough: int | None, most: int = 100, chars: int = 100_000) -> list[list[Message]]:
+        return list(store.newest_turns("c1", 99, most, chars, enough))
+
+    assert newest(None) == newest(100) == told[::-1]
+    assert newest(13) == newest(16) == told[::-1]
+    assert newest(12) == told[:0:-1]
+    assert newest(1) == newest(4) == [told[3]]
+    assert newest(5, most=4) == [told[3]]
+    assert newest(8, chars=1) == [told[3]]
+    assert newest(0) == []
+
+
+@pytest.mark.parametrize("tokens", [0, 60, 300, 10_000])
+def test_reading_less_changes_nothing_of_what_a_prompt_gets(store: TurnStore, tokens: int) -> None:
+    _conversation(store, 6)
+    all_turns = store.history("c1", 99, 2_000, 100_000)[::-1]
+    for most in range(26):
+        read = store.newest_turns("c1", 99, 2_000, 100_000, most)
+        assert trim_history(read, tokens, most) == trim_history(all_turns, tokens, most)
 
 
 def test_turns_that_did_not_complete_are_history_too(store: TurnStore) -> None:
