@@ -199,6 +199,52 @@ async def test_what_the_connection_sends_is_not_offered(monkeypatch: pytest.Monk
     assert (request.method, request.target, request.header("x-tenant")) == ("DELETE", "/v2/items/7", "tenant-1")
 
 
+async def test_configured_headers_and_cookies_are_sent_in_their_place_and_others_are_arguments(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TEST_TOKEN", "Bearer secret")
+    places = [("Authorization", "header"), ("X-Tenant", "header"), ("session", "cookie"), ("Accept", "header")]
+    parameters = [{"name": name, "in": place, "required": True, "schema": {}} for name, place in places]
+    parameters.append({"name": "If-Match", "in": "header", "schema": {"type": "string"}})
+    given = document(paths={"/t": {"get": {"parameters": parameters}}})
+    async with RecordingServer() as server:
+        connection = {
+            "host": server.url,
+            "headers": {"Authorization": "env:TEST_TOKEN", "x-tenant": "t1"},
+            "cookies": {"session": "s1"},
+        }
+        listing = await opened(HttpController("t", given, connection, allow_private_addresses=True))
+        [function] = listing.functions
+        assert function.tool.input_schema == {
+            "type": "object",
+            "properties": {
+                "headers": {
+                    "type": "object",
+                    "properties": {"If-Match": {"type": "string"}},
+                    "additionalProperties": False,
+                }
+            },
+            "additionalProperties": False,
+        }
+        value = await call(listing, "t_get", {"headers": {"If-Match": "v1"}})
+        [request] = server.requests
+    assert request.target == "/t"
+    names = ("authorization", "x-tenant", "cookie", "if-match", "accept")
+    assert [request.header(name) for name in names] == ["Bearer secret", "t1", "session=s1", "v1", "*/*"]
+    assert not any(secret in json.dumps(value) for secret in ("Bearer secret", "s1"))
+
+
+async def test_a_host_of_the_connection_is_called_in_place_of_every_server_of_the_document() -> None:
+    servers = {"servers": [{"url": "https://files.example.com"}]}
+    paths = {"/up": {**servers, "get": {}}, "/op": {"get": servers}, "/plain": {"get": {}}}
+    async with RecordingServer() as server:
+        connection = {"host": f"{server.url}/v2"}
+        listing = await opened(HttpController("t", document(paths=paths), connection, allow_private_addresses=True))
+        for each in listing.functions:
+            await call(listing, each.facts.function, {})
+        assert [each.target for each in server.requests] == ["/v2/up", "/v2/op", "/v2/plain"]
+
+
 async def test_a_person_fills_what_the_predicate_marks() -> None:
     def is_pin(schema: dict[str, Any]) -> bool:
         return schema.get("x-pin") is True

@@ -1,5 +1,7 @@
 """From a document to what its server receives: conversion and call agree on every name, style and place."""
 
+import json
+import re
 from typing import Any
 
 import pytest
@@ -9,7 +11,7 @@ from activities.function_schema import ArgumentsInvalidError
 from activities.http_client import HttpClient
 from activities.http_connection import HttpConnection
 from activities.http_function import HttpOptions, http_function
-from activities.openapi.conversion import read_document
+from activities.openapi.conversion import Options, read_document
 from activities.openapi.operation import ApiDocument
 from activities.tool import Tool, ToolContext
 from tests.activities.recording import Recorded, RecordingServer
@@ -52,6 +54,12 @@ def tool_of(document: ApiDocument, method: str, path: str, url: str, client: Htt
     )
 
 
+MAPS: dict[str, Any] = {
+    "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+    "any": {"type": "object"},
+    "more": {"additionalProperties": {}},
+    "closed": {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": False},
+}
 ITEMS = converted(
     {
         "/items/{itemId}": {
@@ -90,7 +98,8 @@ def test_missing_path_value_is_told_to_the_model_and_not_sent() -> None:
 async def test_names_that_no_model_may_see_arrive_as_they_are() -> None:
     long = "q" * 70
     names = ["filter[name]", "filter.name", "$top", long]
-    parameters = [{"name": name, "in": "query", "schema": {"type": "string"}} for name in names]
+    parameters: list[dict[str, Any]] = [{"name": name, "in": "query", "schema": {"type": "string"}} for name in names]
+    parameters.append({"name": "tags", "in": "query", "schema": {"type": "array"}})
     schema = {"type": "object", "properties": {"@type": {"type": "string"}, "a b": {"$ref": "#/components/schemas/In"}}}
     inner = {
         "In": {"type": "object", "properties": {"$id": {"type": "integer"}, "in": {"$ref": "#/components/schemas/In"}}}
@@ -102,8 +111,9 @@ async def test_names_that_no_model_may_see_arrive_as_they_are() -> None:
     keys = {each.name: each.key for each in operation.parameters}
     deep = {name: key for key, name in operation.body.renamed.items()} if operation.body else {}
     body = {deep["@type"]: "t", deep["a b"]: {deep["$id"]: 1, "in": {deep["$id"]: 2}}}
-    got = await sent(document, "POST", "/x", {"query": {keys[name]: "v" for name in names}, "body": body})
-    assert got.target == f"/x?filter%5Bname%5D=v&filter.name=v&$top=v&{long}=v"
+    query = {**{keys[name]: "v" for name in names}, "tags": ["a", 1]}
+    got = await sent(document, "POST", "/x", {"query": query, "body": body})
+    assert got.target == f"/x?filter%5Bname%5D=v&filter.name=v&$top=v&{long}=v&tags=a&tags=1"
     assert got.body == b'{"@type":"t","a b":{"$id":1,"in":{"$id":2}}}'
 
 
@@ -133,10 +143,15 @@ async def test_names_that_no_model_may_see_arrive_as_they_are() -> None:
         ({"application/merge-patch+json": {"schema": {}}}, {"a": None}, "application/merge-patch+json", b'{"a":null}'),
         ({"text/plain": {"schema": {"type": "string"}}}, "hi", "text/plain; charset=utf-8", b"hi"),
         (
-            {"application/json": {"schema": {"properties": {"more": {"additionalProperties": {}}}}}},
-            {"more": {"имя": [1, {"z": None}]}},
+            {"application/json": {"schema": {"type": "object", "properties": MAPS}}},
+            {
+                "labels": {"env": "prod", "имя": "x"},
+                "any": {"k": [1, {"z": None}]},
+                "more": {"p": 1},
+                "closed": {"a": 1},
+            },
             "application/json",
-            '{"more":{"имя":[1,{"z":null}]}}'.encode(),
+            '{"labels":{"env":"prod","имя":"x"},"any":{"k":[1,{"z":null}]},"more":{"p":1},"closed":{"a":1}}'.encode(),
         ),
     ],
 )
@@ -145,6 +160,40 @@ async def test_body_arrives_in_the_media_type_of_the_document(
 ) -> None:
     got = await sent(converted({"/x": posted(content)}), "POST", "/x", {"body": body})
     assert (got.header("Content-Type"), got.body) == (content_type or "application/octet-stream", said)
+
+
+async def test_one_of_several_forms_arrives_as_it_is() -> None:
+    def pet(**more: Any) -> dict[str, Any]:
+        return {"type": "object", "required": ["kind"], "properties": {"kind": {"type": "string"}, **more}}
+
+    place = "#/components/schemas/"
+    discriminator = {"propertyName": "kind", "mapping": {"c": f"{place}Cat", "d": f"{place}Dog"}}
+    poly = {"oneOf": [{"$ref": f"{place}Cat"}, {"$ref": f"{place}Dog"}], "discriminator": discriminator}
+    schemas = {"Cat": pet(lives={"type": "integer"}), "Dog": pet(bark={"type": "string"})}
+    document = converted({"/pet": posted({"application/json": {"schema": poly}})}, components={"schemas": schemas})
+    for said in ({"kind": "c", "lives": 9}, {"kind": "d", "bark": "wuff"}, {"kind": "c", "lives": 9, "bark": "?"}):
+        assert json.loads((await sent(document, "POST", "/pet", {"body": said})).body) == said
+    with pytest.raises(ArgumentsInvalidError, match=r'kind: one of \\"c\\" or kind: one of \\"d\\"'):
+        tool_of(document, "POST", "/pet", "http://127.0.0.1:1").bind({"body": {"kind": "x"}})
+
+
+async def test_each_of_ids_that_cannot_be_names_calls_its_own_operation() -> None:
+    long = "x" * 60
+    ids = [f"{long}ListUsersByTeam", f"{long}ListUsersByRole", long, "site_readNode.jsLogs", "List everything"]
+    ids += ["7qd3_run", "получитьСписок", "getUser", "getuser", "getUser"]
+    given: dict[str, Any] = {"openapi": "3.0.3", "info": {}, "paths": {}}
+    methods = [("put", "delete")[place % 2] for place in range(10)]
+    for place, (method, own) in enumerate(zip(methods, ids, strict=True)):
+        given["paths"][f"/{place}"] = {method: {**OK_RESPONSE, "operationId": own}}
+    first, second = (read_document(given, options=Options(naming="operationId")) for _ in range(2))
+    assert [each.name for each in first.operations] == [each.name for each in second.operations]
+    assert len({each.name.lower() for each in first.operations}) == 10
+    assert {each.operation_id for each in first.operations} == set(ids)
+    assert all(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", each.name) for each in first.operations)
+    reached = [await sent(first, each.method, each.path, {}) for each in first.operations]
+    assert [(each.method.lower(), each.target) for each in reached] == [
+        (method, f"/{place}") for place, method in enumerate(methods)
+    ]
 
 
 async def test_files_arrive_as_parts_of_a_form() -> None:

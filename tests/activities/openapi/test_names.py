@@ -53,6 +53,17 @@ def test_paths_that_read_alike_stay_apart() -> None:
     assert len({name.lower() for name in names}) == 5
 
 
+def test_operations_that_have_no_id_are_told_apart_and_keep_their_names() -> None:
+    operations = [
+        *(("get", "/people"), ("post", "/people"), ("get", "/people/{id}"), ("put", "/vm.resize-disk")),
+        *(("get", "/"), ("get", "/a/b"), ("get", "/a_b")),
+    ]
+    names = named(*operations)
+    assert names[:6] == ["people_get", "people_post", "people_getById", "vm_resize_disk_put", "get", "a_b_get"]
+    assert names[6] == "a_b_get_5d7847ba"
+    assert named(*operations, ("get", "/unrelated"))[:7] == names
+
+
 def test_names_do_not_depend_on_order_or_on_unrelated_operations() -> None:
     operations = [("get", "/a/b"), ("get", "/a_b"), ("get", "/A/b"), ("get", "/c/{x}"), ("get", "/c/{X}")]
     first = dict(zip(operations, named(*operations), strict=True))

@@ -3,7 +3,16 @@ from typing import Any
 
 import pytest
 
-from tests.activities.openapi.documents import body_schema, converted, output_schema, posting, ref, swagger
+from tests.activities.openapi.documents import (
+    body_schema,
+    converted,
+    document,
+    json_body,
+    output_schema,
+    posting,
+    ref,
+    swagger,
+)
 
 ADDRESS = {
     "type": "object",
@@ -37,6 +46,19 @@ def test_a_schema_that_contains_itself_is_shown_once_and_then_referred_to(versio
     assert body["properties"]["main"] == body["properties"]["alt"] == {"$ref": "#/$defs/Tag"}
     assert schema["$defs"]["Tag"]["properties"]["t"] == {"type": "string"}
     json.dumps(schema)
+
+
+def test_a_circle_costs_no_other_operation() -> None:
+    schemas = {
+        "A": {"type": "object", "properties": {"b": ref("B")}},
+        "B": {"type": "object", "properties": {"a": ref("A")}},
+        "Self": ref("Self"),
+    }
+    paths = {f"/{name}": {"post": json_body(ref(name))} for name in schemas}
+    found = converted(document({**paths, "/ok": {"get": {}}}, schemas=schemas))
+    assert found.excluded == ()
+    bodies = [each.body.schema if each.body else None for each in found.operations]
+    assert [set(body or ()) for body in bodies] == [{"type", "properties"}, {"type", "properties"}, set(), set()]
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,13 @@ def test_variables_have_their_defaults() -> None:
     assert only(document(PING, servers=[server])).base_url == "https://h:8443/v1"
 
 
+def test_no_argument_chooses_the_server() -> None:
+    variables = {"region": {"default": "eu", "enum": ["eu", "us"]}}
+    operation = only(document(PING, servers=[{"url": "https://{region}.h", "variables": variables}]))
+    assert (operation.base_url, operation.parameters) == ("https://eu.h", ())
+    assert operation.input_schema["properties"] == {}
+
+
 def test_the_nearest_servers_count() -> None:
     on_path = {"/up": {"servers": [{"url": "https://files.h"}], "get": {}}}
     assert only(document(on_path)).base_url == "https://files.h"
