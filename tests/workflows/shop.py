@@ -4,6 +4,8 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from sqlalchemy import create_engine, inspect, text
+
 from tests.activities.recording import Recorded, RecordingServer, answer
 from tests.support import Harness
 from worker.app import AgentApp, HttpController, Rule
@@ -132,3 +134,19 @@ def offered(request: dict[str, Any]) -> list[str]:
 def let_run(*names: str) -> list[Rule]:
     """Rules by which these functions run without approval."""
     return [Rule("run", name=name) for name in names]
+
+
+def everything_stored(harness: Harness) -> str:
+    """All rows of all tables, as one text."""
+    engine = create_engine(f"sqlite:///{harness.folder}/turnhold.db")
+    with engine.connect() as connection:
+        names = inspect(engine).get_table_names()
+        rows = [[tuple(row) for row in connection.execute(text(f'SELECT * FROM "{name}"'))] for name in names]
+    engine.dispose()
+    return repr(rows)
+
+
+def assert_told_to_nobody(harness: Harness, secret: str) -> None:
+    """Neither the model nor the store ever had it."""
+    assert secret not in json.dumps(harness.model.requests)
+    assert secret not in everything_stored(harness)

@@ -5,11 +5,20 @@ import json
 from typing import Any
 
 import pytest
-from sqlalchemy import create_engine, inspect, text
 
 from tests.activities.recording import Recorded, answer
 from tests.support import Harness
-from tests.workflows.shop import Shop, ask, is_password, let_run, offered, results, said, serve
+from tests.workflows.shop import (
+    Shop,
+    ask,
+    assert_told_to_nobody,
+    is_password,
+    let_run,
+    offered,
+    results,
+    said,
+    serve,
+)
 from worker.client import AnswerRefused, Turn
 
 SECRET = "4111-S3CRET-1111"
@@ -41,22 +50,6 @@ async def asked(harness: Harness, turn: Turn) -> str:
 def bodies(shop: Shop) -> list[Any]:
     """What the API was sent."""
     return [json.loads(each.body) for each in shop.calls("POST")]
-
-
-def everything_stored(harness: Harness) -> str:
-    """All rows of all tables, as one text."""
-    engine = create_engine(f"sqlite:///{harness.folder}/turnhold.db")
-    with engine.connect() as connection:
-        names = inspect(engine).get_table_names()
-        rows = [[tuple(row) for row in connection.execute(text(f'SELECT * FROM "{name}"'))] for name in names]
-    engine.dispose()
-    return repr(rows)
-
-
-def assert_told_to_nobody(harness: Harness, secret: str) -> None:
-    """Neither the model nor the store ever had it."""
-    assert secret not in json.dumps(harness.model.requests)
-    assert secret not in everything_stored(harness)
 
 
 async def test_it_asks_a_person_for_their_part_and_the_model_for_the_rest(harness: Harness) -> None:
