@@ -19,6 +19,9 @@ from workflows.names import SEARCH_ATTRIBUTES
 # At INFO they write the address of every request, and an address may have a key in its query.
 ADDRESS_LOGGERS = ("httpx", "httpx2")
 
+# With fewer the SDK lets a local activity of one turn wait for the next task of another, until that times out.
+FEWEST_CACHED = 2
+
 logger = logging.getLogger("turnhold.worker")
 
 
@@ -53,6 +56,11 @@ async def _run(settings: Settings, app_name: str | None) -> None:
     async with running_worker(client, app, settings, load_secrets()):
         if not settings.has_model:
             logger.warning("no OPENAI_API_KEY or OPENAI_BASE_URL is set: turns are answered by a scripted model")
+        if settings.max_cached_workflows < FEWEST_CACHED:
+            logger.warning(
+                "TURNHOLD_MAX_CACHED_WORKFLOWS is %s: turns that run at the same time hold each other up for seconds",
+                settings.max_cached_workflows,
+            )
         logger.info("ready: task queue %s, namespace %s", settings.task_queue, client.namespace)
         await stopping.wait()
         logger.info("draining: activities that run have %s s to end", settings.shutdown_grace)

@@ -98,6 +98,7 @@ async def test_it_drains_on_sigterm(harness: Harness, tmp_path: Path) -> None:
         TEMPORAL_ADDRESS=harness.server.address,
         TURNHOLD_TASK_QUEUE=harness.task_queue,
         OPENAI_BASE_URL=harness.model.base_url,
+        TURNHOLD_MAX_CACHED_WORKFLOWS="1",
     )
 
     async def polling() -> bool:
@@ -111,6 +112,7 @@ async def test_it_drains_on_sigterm(harness: Harness, tmp_path: Path) -> None:
     _, log = await asyncio.wait_for(process.communicate(), 30)
     assert process.returncode == 0
     assert b"draining" in log
+    assert b"MAX_CACHED_WORKFLOWS is 1: turns that run at the same time hold each other up" in log
 
     second = await start(
         tmp_path,
