@@ -1,7 +1,8 @@
 """The rules that every provider enforces between calls and results, checked before the model is asked.
 
 Each call of an assistant message has exactly one tool message, directly after that message and before any other role; no
-tool message stands without its call; no id is used twice in a conversation.
+tool message stands without its call; no message uses an id twice. An id may come again in a later message: what is sent for
+it is another one then.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,8 +27,8 @@ def pairing_fault(messages: Iterable[Message]) -> str | None:
             return f"message {place} stands before the results of {', '.join(missing)}"
         if isinstance(message, AssistantMessage):
             for call in message.tool_calls:
-                if call.id in used:
-                    return f"message {place} uses the call id {call.id} again"
+                if call.id in missing:
+                    return f"message {place} uses the call id {call.id} twice"
                 used.add(call.id)
                 missing.append(call.id)
     return f"the history ends before the results of {', '.join(missing)}" if missing else None

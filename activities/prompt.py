@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
+from activities.call_ids import SentIds
 from activities.conversation import AssistantMessage, Message, TextPart, ToolCall, UserMessage
 from activities.json_values import clean_json, clean_text
 from activities.persona_prompt import additions
@@ -63,7 +64,8 @@ def chat_messages(messages: Iterable[Message], tool_only_content: ContentForm = 
 
     `tool_only_content` is the `content` of an assistant message that has only calls: servers differ in what they refuse.
     """
-    return [sent for message in messages if (sent := _chat_message(message, tool_only_content)) is not None]
+    ids = SentIds()
+    return [sent for message in messages if (sent := _chat_message(message, tool_only_content, ids)) is not None]
 
 
 def has_calls(messages: Sequence[Message]) -> bool:
@@ -71,13 +73,13 @@ def has_calls(messages: Sequence[Message]) -> bool:
     return any(isinstance(message, AssistantMessage) and message.tool_calls for message in messages)
 
 
-def _chat_message(message: Message, tool_only_content: ContentForm) -> ChatMessage | None:
+def _chat_message(message: Message, tool_only_content: ContentForm, ids: SentIds) -> ChatMessage | None:
     if isinstance(message, UserMessage):
         return {"role": "user", "content": _user_content(message)}
     if isinstance(message, AssistantMessage):
-        return _assistant_message(message, tool_only_content)
+        return _assistant_message(message, tool_only_content, ids)
     result = message.result
-    return {"role": "tool", "tool_call_id": result.tool_call_id, "content": tool_text(result)}
+    return {"role": "tool", "tool_call_id": ids.of_result(result.tool_call_id), "content": tool_text(result)}
 
 
 def _user_content(message: UserMessage) -> str | list[dict[str, Any]]:
@@ -91,7 +93,7 @@ def _user_content(message: UserMessage) -> str | list[dict[str, Any]]:
     ]
 
 
-def _assistant_message(message: AssistantMessage, tool_only_content: ContentForm) -> ChatMessage | None:
+def _assistant_message(message: AssistantMessage, tool_only_content: ContentForm, ids: SentIds) -> ChatMessage | None:
     text = "\n".join(filter(None, (clean_text(message.told_text or ""), _media_note(message)))) or None
     if not message.tool_calls:
         return {"role": "assistant", "content": text} if text else None
@@ -100,7 +102,7 @@ def _assistant_message(message: AssistantMessage, tool_only_content: ContentForm
         sent["content"] = ""
     elif text is None and tool_only_content == "omit":
         del sent["content"]
-    sent["tool_calls"] = [_chat_call(call) for call in message.tool_calls]
+    sent["tool_calls"] = [_chat_call(call, ids) for call in message.tool_calls]
     return sent
 
 
@@ -112,8 +114,9 @@ def _media_note(message: AssistantMessage) -> str | None:
     return "[You answered with sound.]" if parts.get("audioOutput") and not message.content else None
 
 
-def _chat_call(call: ToolCall) -> dict[str, Any]:
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": _json(call.arguments)}}
+def _chat_call(call: ToolCall, ids: SentIds) -> dict[str, Any]:
+    function = {"name": call.name, "arguments": _json(call.arguments)}
+    return {"id": ids.of_call(call), "type": "function", "function": function}
 
 
 def _quoted(text: str) -> str:

@@ -10,7 +10,11 @@ from hypothesis import strategies as st
 from activities.conversation import AssistantMessage, Message, ToolCall, ToolCallResult, ToolMessage, UserMessage
 from activities.history_messages import read_messages, shown, split_turns
 
-CALL = {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "name": "ask", "arguments": {"q": 1}}]}
+CALL: dict[str, Any] = {
+    "role": "assistant",
+    "content": None,
+    "tool_calls": [{"id": "c1", "name": "ask", "arguments": {"q": 1}}],
+}
 RESULT = {"role": "tool", "tool_call_id": "c1", "content": "42"}
 
 
@@ -57,7 +61,7 @@ def test_roles_the_store_has_not_become_words_or_nothing() -> None:
         ([CALL], "before the results"),
         ([CALL, RESULT, RESULT], "a second result"),
         ([CALL, {"role": "user", "content": "x"}, RESULT], "stands before the results"),
-        ([CALL, RESULT, CALL, RESULT], "again"),
+        ([{**CALL, "tool_calls": CALL["tool_calls"] * 2}, RESULT, RESULT], "twice"),
         ([{"role": "tool", "content": "x"}], "names its call"),
         ([{"role": "user", "content": "x", "tool_calls": CALL["tool_calls"]}], "only an assistant"),
         ([{"role": "judge", "content": "x"}], "messages[0].role"),
@@ -69,6 +73,11 @@ def test_roles_the_store_has_not_become_words_or_nothing() -> None:
 def test_a_history_that_does_not_pair_is_refused_with_its_place(messages: Any, told: str) -> None:
     with pytest.raises(ValueError, match=re.escape(told)):
         read_messages(messages)
+
+
+def test_an_id_may_come_again_as_some_providers_number_calls_anew_in_each_reply() -> None:
+    roles = [message.role for message in read_messages([CALL, RESULT, CALL, RESULT])]
+    assert roles == ["assistant", "tool", "assistant", "tool"]
 
 
 def test_a_turn_begins_with_what_the_user_says() -> None:

@@ -17,7 +17,14 @@ ASK, SAY = UserMessage(content="q"), AssistantMessage(content="a")
 
 @pytest.mark.parametrize(
     "messages",
-    [[], [ASK], [ASK, SAY, ASK], [ASK, calls("A", "B"), result("A"), result("B"), SAY], [ASK, calls("A"), result("A")]],
+    [
+        [],
+        [ASK],
+        [ASK, SAY, ASK],
+        [ASK, calls("A", "B"), result("A"), result("B"), SAY],
+        [ASK, calls("A"), result("A")],
+        [ASK, calls("A"), result("A"), ASK, calls("A"), result("A")],
+    ],
 )
 def test_a_paired_history_has_no_fault(messages: list[Message]) -> None:
     assert pairing_fault(messages) is None
@@ -32,8 +39,7 @@ def test_a_paired_history_has_no_fault(messages: list[Message]) -> None:
         ([ASK, calls("A"), result("A"), result("A")], "second result"),
         ([ASK, calls("A"), result("A"), SAY, result("A")], "second result"),
         ([ASK, calls("A"), ASK, result("A")], "before the results of A"),
-        ([ASK, calls("A"), result("A"), ASK, calls("A"), result("A")], "uses the call id A again"),
-        ([ASK, calls("A", "A"), result("A"), result("A")], "uses the call id A again"),
+        ([ASK, calls("A", "A"), result("A"), result("A")], "uses the call id A twice"),
     ],
 )
 def test_each_breach_is_named(messages: list[Message], words: str) -> None:

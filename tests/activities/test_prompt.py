@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 
@@ -44,6 +45,36 @@ def test_a_call_is_sent_as_a_json_object_in_a_string_with_its_result_after_it() 
         },
         {"role": "tool", "tool_call_id": CALL.id, "content": "B 12"},
     ]
+
+
+def asked(call_id: str, *, n: int = 1) -> list[Message]:
+    result = ToolCallResult(tool_call_id=call_id, tool_name="f", output=n)
+    return [
+        AssistantMessage(tool_calls=(ToolCall(id=call_id, name="f", arguments={"n": n}),)),
+        ToolMessage(result=result),
+    ]
+
+
+def ids_of(messages: list[Message]) -> list[str]:
+    """The ids of the calls as they are sent; each result has that of its call, and any provider takes them."""
+    sent = chat_messages(messages)
+    calls = [call["id"] for message in sent for call in message.get("tool_calls", ())]
+    assert [message["tool_call_id"] for message in sent if message["role"] == "tool"] == calls
+    assert all(re.fullmatch("[A-Za-z0-9]{9}", each) for each in calls)
+    assert len(set(calls)) == len(calls)
+    return calls
+
+
+def test_ids_that_a_history_came_with_are_sent_in_a_form_that_every_provider_takes() -> None:
+    first, second = asked("call_AAAABBBBCCCCDDDDEEEEFF01"), asked("call_AAAABBBBCCCCDDDDEEEEFF02")
+    own = asked("abc123def")
+    sent = ids_of([*first, *second, *own])
+    assert sent[2] == "abc123def"
+    assert ids_of([*second, *own]) == sent[1:], "what was cut away before it changes no id"
+
+
+def test_an_id_that_comes_again_is_sent_as_another() -> None:
+    ids_of([*asked("run:0"), *asked("run:0", n=2), *asked("run:0"), *asked("abc123def"), *asked("abc123def")])
 
 
 @pytest.mark.parametrize(("form", "content"), [("null", {"content": None}), ("empty", {"content": ""}), ("omit", {})])
