@@ -12,7 +12,7 @@ from activities.asking import Prompt, Provider
 from activities.call_ids import mint_call_id
 from activities.chat_request import merge_options, request_fields
 from activities.choices import Choice, cancelled, read_choice
-from activities.completions import Completion, ReplyFacts
+from activities.completions import Completion
 from activities.contracts import Excerpt
 from activities.controllers.catalogue import Candidate, ListedFunction, catalogue_of
 from activities.conversation import AssistantMessage, Message, ModelUsage
@@ -23,6 +23,7 @@ from activities.model_settings import ModelSettings
 from activities.phases import choice_facts, earlier_tries, listing, phase_prompt, phase_tool
 from activities.prompt import system_messages
 from activities.registry import ToolRegistry
+from activities.reply_facts import ReplyFacts, facts_of
 from activities.selection import ChoiceFacts, ChoiceReply, ChoiceRequest, ChosenFunction
 from activities.texts import text_of
 from activities.trimming import fit_turn
@@ -144,19 +145,7 @@ class ChoiceActivities:
     def _message(
         self, request: ChoiceRequest, completion: Completion, choice: Choice, usage: ModelUsage | None, asked: str
     ) -> AssistantMessage:
-        model = completion.model or asked
-        if usage:
-            usage = usage.model_copy(update={"cost_usd": self._settings.prices.cost(usage, model, asked)})
-        facts = ReplyFacts(
-            finish_reason=completion.finish_reason,
-            model=model,
-            provider=self._settings.provider,
-            usage=usage,
-            error=completion.error,
-            hint=completion.hint,
-            usage_details=completion.usage_details,
-            guardrails=completion.guardrails or None,
-        )
+        facts = facts_of(completion, usage, asked, self._settings)
         kept = ChoiceFacts(
             phase=request.phase,
             call_id=mint_call_id(request.turn_id, request.call, request.group),

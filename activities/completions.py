@@ -10,16 +10,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import Field
-
 from activities.completion_media import RawMedia, read_media, transcript_of
 from activities.conversation import ErrorDetails, ModelUsage
 from activities.errors import CONTENT_FILTERED, EMPTY_MODEL_RESPONSE, MODEL_REFUSAL
 from activities.guard_contracts import GuardNote
 from activities.json_values import clean_text
-from activities.output_parts import OutputParts
 from activities.provider_errors import ProviderFault, fault_of_body, readable
-from activities.wire import Sparse, Wire
 
 CUT_REASONS = ("length", "max_tokens", "max_output_tokens", "model_length")
 FILTER_REASONS = ("content_filter", "safety", "prohibited_content", "recitation", "blocklist")
@@ -75,24 +71,6 @@ class Completion:
     def is_empty(self) -> bool:
         """Neither text nor calls nor media, and no error that explains it."""
         return self.text is None and not self.calls and not self.media and self.error is None
-
-
-class ReplyFacts(Wire):
-    """What a reply has besides text and calls, kept beside the stored message so that a retry can give the same reply.
-
-    `problems` are by call id. `usage_details` says of which kind tokens were, where the provider says so (see `USAGE_PARTS`).
-    """
-
-    finish_reason: str | None = None
-    model: str = ""
-    provider: str = ""
-    usage: ModelUsage | None = None
-    error: ErrorDetails | None = None
-    hint: str | None = None
-    problems: dict[str, ErrorDetails] = Field(default_factory=dict)
-    usage_details: dict[str, int] | None = None
-    guardrails: Sparse[tuple[GuardNote, ...]] = None
-    parts: Sparse[OutputParts] = None
 
 
 def read_completion(body: Any, *, calls_allowed: bool = True) -> Completion:

@@ -44,9 +44,7 @@ class MemoryModel:
         """
         completion, usage = await self._call(memory_prompt(question), key_names)
         model = completion.model or self._settings.model
-        if usage is not None:
-            cost = self._settings.prices.cost(usage, model, self._settings.model)
-            usage = usage.model_copy(update={"cost_usd": cost})
+        usage = self._settings.prices.priced(usage, model, self._settings.model)
         return Asked(completion.text, _problem(completion), usage, model)
 
     def secrets(self) -> Iterator[str]:

@@ -21,7 +21,7 @@ from activities.chat_request import (
     request_fields,
     tool_fields,
 )
-from activities.completions import Completion, ReplyFacts, empty_response
+from activities.completions import Completion, empty_response
 from activities.contracts import Excerpt, ModelReply, ModelRequest, ToolFacts
 from activities.conversation import Arguments, AssistantMessage, ErrorDetails, ModelUsage, ToolCall, ToolMessage
 from activities.delegation import TOOL_NAME as DELEGATE
@@ -37,6 +37,7 @@ from activities.pairing import pairing_fault
 from activities.personas import Persona, Personas
 from activities.phases import phase_prompt
 from activities.prompt import has_calls, system_messages
+from activities.reply_facts import ReplyFacts, facts_of
 from activities.reply_media import MediaKeeper, ReplyMedia
 from activities.requested_calls import JudgedCall, Offer, cross, judge_calls
 from activities.selection import CallPhase
@@ -242,21 +243,13 @@ class ModelActivities:
         asked: str,
         origins: dict[str, Any],
     ) -> AssistantMessage:
-        model = completion.model or asked
-        if usage:
-            usage = usage.model_copy(update={"cost_usd": self._settings.prices.cost(usage, model, asked)})
-        facts = ReplyFacts(
-            finish_reason=completion.finish_reason,
-            model=model,
-            provider=self._settings.provider,
-            usage=usage,
-            error=empty_response(completion) if completion.is_empty and parts is None else completion.error,
-            hint=completion.hint,
-            usage_details=completion.usage_details,
-            guardrails=completion.guardrails or None,
-            problems={item.call.id: item.problem for item in judged if item.problem},
-            parts=parts,
-        )
+        own: dict[str, Any] = {
+            "problems": {item.call.id: item.problem for item in judged if item.problem},
+            "parts": parts,
+        }
+        if completion.is_empty and parts is None:
+            own["error"] = empty_response(completion)
+        facts = facts_of(completion, usage, asked, self._settings).model_copy(update=own)
         return AssistantMessage(
             content=completion.text,
             tool_calls=tuple(item.call for item in judged),

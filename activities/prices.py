@@ -36,6 +36,10 @@ class Prices:
             return None
         return (usage.prompt_tokens * price.prompt + usage.completion_tokens * price.completion) / TOKENS_PER_PRICE
 
+    def priced(self, usage: ModelUsage | None, *models: str) -> ModelUsage | None:
+        """The usage with its cost, as `cost` finds it. A call whose usage is unknown has none."""
+        return usage and usage.model_copy(update={"cost_usd": self.cost(usage, *models)})
+
 
 def _covers(name: str, model: str) -> bool:
     if not model.startswith(name):

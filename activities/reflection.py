@@ -80,9 +80,7 @@ class ReflectionActivities:
             calls_allowed=False,
         )
         completion, usage = await self._provider.ask(prompt)
-        if usage:
-            cost = self._settings.prices.cost(usage, completion.model or model, model)
-            usage = usage.model_copy(update={"cost_usd": cost})
+        usage = self._settings.prices.priced(usage, completion.model or model, model)
         return _read(completion, usage, model, self._settings.provider)
 
     def _recent(self, request: Reflect) -> list[dict[str, Any]]:

@@ -68,9 +68,7 @@ class SentimentActivities:
             calls_allowed=False,
         )
         completion, usage = await self._provider.ask(prompt)
-        if usage:
-            cost = self._settings.prices.cost(usage, completion.model or model, model)
-            usage = usage.model_copy(update={"cost_usd": cost})
+        usage = self._settings.prices.priced(usage, completion.model or model, model)
         facts: dict[str, Any] = {
             "usage": usage,
             "model": completion.model or model,

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from activities.completions import ReplyFacts
 from activities.conversation import AssistantMessage, CostAggregator, Message, ModelUsage
 from activities.phases import choice_facts
+from activities.reply_facts import ReplyFacts
 from activities.wire import Wire
 
 Phase = str
