@@ -29,13 +29,12 @@ from worker.search_attributes import RegisteredAttributes, starting_attributes
 from worker.structured import with_structured_reply
 from workflows.answers import MAX_ANSWER_BYTES
 from workflows.contracts import AnswerAck, PendingRequest, RejectedAnswer, TurnStatus
-from workflows.names import TASK_QUEUE, TURN_WORKFLOW, turn_workflow_id
+from workflows.names import SUMMARY_CHARS, TASK_QUEUE, TURN_WORKFLOW, turn_workflow_id
 from workflows.turn_state import turn_key
 
 MAX_INPUT_BYTES = 1_900_000
 ASK_SECONDS = 4.0
 FIRST_POLL, LONGEST_POLL = 0.05, 1.0
-SUMMARY_CHARS = 100
 
 
 class TurnError(Exception):

@@ -30,6 +30,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.wire import Wire
     from workflows.failures import failure_of
     from workflows.gmi_refusal import Refused
+    from workflows.names import SUMMARY_CHARS
     from workflows.steps import HEARTBEAT, STORE_CALL, measured
 
 T = TypeVar("T", bound=Wire)
@@ -132,7 +133,7 @@ async def _asked(
                 maximum_attempts=THOUGHT_ATTEMPTS,
                 non_retryable_error_types=list(PAYLOAD_ERROR_TYPES),
             ),
-            summary=summary[:200],
+            summary=summary[:SUMMARY_CHARS],
         )
     except FailureError as fault:
         if is_cancelled_exception(fault):

@@ -27,12 +27,11 @@ with workflow.unsafe.imports_passed_through():
     from workflows.gmi_refusal import Refused, only, read_object
     from workflows.gmi_sentiment import watch
     from workflows.gmi_thoughts import InstanceThoughts
-    from workflows.names import TURN_WORKFLOW
+    from workflows.names import SUMMARY_CHARS, TURN_WORKFLOW
 
 # How long a turn may be silent before the server is asked about it: one that was terminated tells nobody.
 SILENCE = timedelta(minutes=10)
 PAUSED_SILENCE = timedelta(hours=6)
-SUMMARY_CHARS = 100
 # An update that comes just as a run closes is dropped by the server. Few come at a moment when nobody waits, so it is looked for
 # from here on: before the server suggests a new run (4,096 events by default), and before the run is a quarter too long.
 DUE_EVENTS, OVERDUE = 3_000, 1.25

@@ -3,6 +3,8 @@
 TASK_QUEUE = "agent-turns"
 TURN_WORKFLOW = "TurnWorkflow"
 GMI_WORKFLOW = "GMIWorkflow"
+# Of what is told beside a step the server takes 400 bytes, and a letter has four at most.
+SUMMARY_CHARS = 100
 # The signal by which a turn tells its instance where it stands.
 TURN_STOPPED = "turn_stopped"
 

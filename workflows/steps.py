@@ -52,6 +52,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.tools import ToolActivities
     from activities.turns import TurnActivities
     from activities.wire import Wire
+    from workflows.names import SUMMARY_CHARS
 
 # The server refuses 2 MiB; an event holds more than the payload.
 MAX_PAYLOAD_BYTES = 1_500_000
@@ -147,7 +148,7 @@ async def retrieve_sources(request: RetrieveSources) -> SourcesRetrieved:
 
 async def ask_model(request: ModelRequest, patience: Patience, model: str) -> ModelReply:
     """One model call."""
-    return await _with_model(ModelActivities.call_model, request, patience, f"model {model}"[:200])
+    return await _with_model(ModelActivities.call_model, request, patience, f"model {model}")
 
 
 async def _with_model(method: Callable[[Any, T], Awaitable[R]], request: T, patience: Patience, summary: str) -> R:
@@ -165,7 +166,7 @@ async def _with_model(method: Callable[[Any, T], Awaitable[R]], request: T, pati
             maximum_attempts=patience.model_attempts,
             non_retryable_error_types=list(PAYLOAD_ERROR_TYPES),
         ),
-        summary=summary,
+        summary=summary[:SUMMARY_CHARS],
     )
 
 
@@ -193,7 +194,7 @@ async def run_tool(request: ToolRun, facts: ToolFacts) -> ToolRan:
             maximum_attempts=facts.retries + 20,
             non_retryable_error_types=list(PAYLOAD_ERROR_TYPES),
         ),
-        summary=f"tool {request.name}"[:200],
+        summary=f"tool {request.name}"[:SUMMARY_CHARS],
     )
 
 

@@ -24,12 +24,11 @@ with workflow.unsafe.imports_passed_through():
     from activities.conversation import ErrorDetails, GMIOutput
     from workflows.agents import Agent
     from workflows.gmi_refusal import Refused
-    from workflows.names import TURN_WORKFLOW
+    from workflows.names import SUMMARY_CHARS, TURN_WORKFLOW
     from workflows.pause import Pause
     from workflows.rounds import Delegate, PlannedCall
     from workflows.turn_work import TurnWork
 
-SUMMARY_CHARS = 100
 FIRST_LOOK, LONGEST_LOOK = timedelta(seconds=5), timedelta(minutes=10)
 
 

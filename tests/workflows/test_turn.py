@@ -46,6 +46,19 @@ async def test_one_pause_takes_at_most_40_events(harness: Harness) -> None:
     assert len(events) <= 40, event_types(events)
 
 
+async def test_what_is_told_beside_a_step_fits_the_server_in_any_script(harness: Harness) -> None:
+    """It takes 400 bytes; more may fail the task that asks for the step, again and again."""
+    await harness.work()
+    harness.model.say("Hello!")
+    turn = await harness.turns.start("🙂" * 300, options={"model": "🙂" * 300})
+    await turn.result()
+
+    events = await events_of(turn.handle)
+    summaries = [event["userMetadata"]["summary"] for event in events if "summary" in event.get("userMetadata", {})]
+    assert any(each.startswith("model 🙂") for each in summaries)
+    assert all(len(each.encode()) <= 400 for each in summaries)
+
+
 async def test_worker_tools_run_while_the_turn_waits(harness: Harness) -> None:
     """A round may mix both; results reach the model in call order."""
     await harness.work(AgentApp(tools=[lookup_order]))

@@ -25,7 +25,7 @@ from worker.client import NoWorker
 from worker.gmi.errors import GMIError, error_of
 from worker.pollers import has_worker
 from workflows.gmi_refusal import MAX_MESSAGE_BYTES
-from workflows.names import GMI_WORKFLOW
+from workflows.names import GMI_WORKFLOW, SUMMARY_CHARS
 
 ASK, ASKS = timedelta(seconds=10), 6
 SILENT = (RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED)
@@ -59,7 +59,7 @@ class Channel:
                 task_queue=self.task_queue,
                 id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
                 id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
-                static_summary=f"agent instance {self.workflow_id}"[:200],
+                static_summary=f"agent instance {self.workflow_id}"[:SUMMARY_CHARS],
             )
         except WorkflowAlreadyStartedError:
             return
