@@ -418,6 +418,44 @@ async def test_a_worker_that_drains_does_not_bill_a_call_twice(harness: Harness)
     assert len(harness.model.requests) == 1
 
 
+async def test_a_worker_that_stops_before_the_reply_leaves_the_question_to_the_next(harness: Harness) -> None:
+    """Longer than the grace: it is asked again elsewhere, and nobody takes the stop for a cancel by the user."""
+    worker = await harness.work(shutdown_grace=0.1)
+    harness.model.hang()
+    turn = await harness.turns.start("Go")
+    await harness.model.wait_for_requests(1)
+    await worker.stop()
+    harness.model.say("Here.")
+    await harness.work()
+
+    output = await turn.result()
+    assert (output.response_text, output.error) == ("Here.", None)
+    assert len(harness.model.requests) == 2
+
+
+@pytest.mark.parametrize("first", ["answer", "cancel"])
+async def test_an_answer_and_a_cancel_in_one_task_both_count(harness: Harness, first: str) -> None:
+    """They came while no worker was up: the turn is cancelled, asks no model, and its conversation keeps the answer."""
+    worker = await harness.work()
+    harness.model.call([("approve", {})])
+    turn = await harness.turns.start("Go", externalTools=[external("approve")], conversationId=first)
+    stop = await harness.pause(turn)
+    await worker.stop()
+    answer = [{"toolCallId": (stop.tool_calls or ())[0].id, "output": "yes"}]
+    for what in (first, "cancel" if first == "answer" else "answer"):
+        await (turn.cancel() if what == "cancel" else turn.signal(answer))
+    await harness.work()
+
+    with pytest.raises(TurnFailed) as failed:
+        await turn.result()
+    assert failed.value.code == "CancelledError"
+    assert len(harness.model.requests) == 1
+    harness.model.say("Next.")
+    await (await harness.turns.start("And?", conversationId=first)).result()
+    told = [message["content"] for message in harness.model.requests[-1]["messages"] if message["role"] == "tool"]
+    assert told == ["yes"]
+
+
 async def test_a_failing_memory_does_not_fail_the_turn(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
     """The output says that nothing was learned, and why."""
 
