@@ -67,6 +67,7 @@ class Tools(Protocol):
     def facts(
         self, persona: Persona, external_tools: Sequence[ExternalTool], name: str, arguments: Arguments | None = None
     ) -> ToolFacts | None: ...
+    def given(self, name: str, arguments: Arguments, external_tools: Sequence[ExternalTool]) -> Arguments: ...
     def check(self, name: str, arguments: Arguments, external_tools: Sequence[ExternalTool]) -> ErrorDetails | None: ...
 
 
@@ -196,7 +197,10 @@ class ModelActivities:
                 return task_fault(persona, arguments)
             return self._tools.check(name, arguments, external)
 
-        return Offer(definitions, facts, check)
+        def given(name: str, arguments: Arguments) -> Arguments:
+            return self._tools.given(name, arguments, external)
+
+        return Offer(definitions, facts, check, given)
 
     def _prompt(
         self,

@@ -17,6 +17,7 @@ from activities.function_schema import ArgumentsInvalidError
 from activities.json_schema import schema_fault
 from activities.json_values import encoded_size
 from activities.memory_tools import CHANGE_TOOLS, MEMORY_TOOLS, search_memory
+from activities.openapi.strict_arguments import without_left_out
 from activities.personas import Persona, Personas
 from activities.tool import Tool
 from activities.turn_input import ExternalTool
@@ -105,7 +106,7 @@ class ToolRegistry:
         own = [each for each in self._offered(persona).values() if _is_wanted(each.name, only, self._memory)]
         external = [each for each in external_tools if _is_wanted(each.name, only, ())]
         return [
-            *(_definition(each.name, each.description, each.model_schema) for each in own),
+            *map(_own_definition, own),
             *((ui_definition(persona.ui_commands),) if persona.ui_commands else ()),
             *(_definition(each.name, each.description, each.input_schema) for each in external),
         ]
@@ -160,6 +161,13 @@ class ToolRegistry:
             return _facts(own, "memory" if own.name in self._memory else "worker", arguments)
         return ToolFacts(kind="external") if external else None
 
+    def given(self, name: str, arguments: Arguments, external_tools: Iterable[ExternalTool]) -> Arguments:
+        """The arguments of a call as its tool takes them: in strict mode what was left out comes as null."""
+        own = None if any(each.name == name for each in external_tools) else self.get(name)
+        if own is None or own.strict_schema is None:
+            return arguments
+        return without_left_out(own.model_schema, arguments)
+
     def check(self, name: str, arguments: Arguments, external_tools: Iterable[ExternalTool]) -> ErrorDetails | None:
         """Why a call with these arguments must not run, in words the model can act on; None when it may."""
         external = next((each for each in external_tools if each.name == name), None)
@@ -178,7 +186,7 @@ class ToolRegistry:
 
     def _measure(self, tool_ids: tuple[str, ...] | None, remembers: bool) -> int:
         own = self._offers(tool_ids, remembers).values()
-        return sum(encoded_size(_definition(each.name, each.description, each.model_schema)) for each in own)
+        return sum(encoded_size(_own_definition(each)) for each in own)
 
     def _select(self, tool_ids: tuple[str, ...] | None, remembers: bool) -> dict[str, Tool]:
         granted = None if tool_ids is None else self._grants.names(tool_ids)
@@ -213,6 +221,13 @@ def _definition(name: str, description: str, schema: dict[str, Any]) -> dict[str
     # Providers refuse parameters that do not say they are an object, though a schema may leave it out.
     parameters = {"type": "object", "properties": {}, **schema}
     return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
+
+
+def _own_definition(own: Tool) -> dict[str, Any]:
+    made = _definition(own.name, own.description, own.strict_schema or own.model_schema)
+    if own.strict_schema is not None:
+        made["function"]["strict"] = True
+    return made
 
 
 def _size_of(external_tools: Iterable[ExternalTool]) -> int:

@@ -29,6 +29,8 @@ REPLY_BYTES = 1_000_000
 SHORT_PREVIEW = 200
 
 
+# The arguments of a call of that name as the tool takes them.
+Given = Callable[[str, Arguments], Arguments]
 # What to know of the tool of that name, for a call with these arguments; None when the turn has no such tool.
 Facts = Callable[[str, Arguments | None], ToolFacts | None]
 
@@ -48,6 +50,7 @@ class Offer:
     definitions: list[dict[str, Any]]
     facts: Facts
     check: Callable[[str, Arguments], ErrorDetails | None]
+    given: Given = lambda name, arguments: arguments
 
     @property
     def names(self) -> list[str]:
@@ -118,7 +121,7 @@ def _judge(raw: RawCall, offer: Offer, call_id: str, cut: _Cut) -> JudgedCall:
     call = ToolCall(
         id=call_id,
         name=raw.name if offer.facts(raw.name, None) else _wire_name(raw.name),
-        arguments={} if isinstance(arguments, BadArguments) else arguments,
+        arguments={} if isinstance(arguments, BadArguments) else offer.given(raw.name, arguments),
         provider_id=raw.provider_id,
     )
     return JudgedCall(call, _problem(raw, call, bad, offer, cut))

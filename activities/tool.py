@@ -57,7 +57,8 @@ class Tool:
 
     A controller's function also has `policy`, which knows what it is and decides over its calls in the place of
     `needs_approval`; `separated`, where a person fills a part of its arguments; and `corrections`, how often the model may
-    send better arguments after a failure (None: as often as the turn allows).
+    send better arguments after a failure (None: as often as the turn allows). `strict_schema` is what the model gets in the
+    place of `model_schema`, in strict mode.
 
     A tool made of a method stands for no call until it is taken from an object: `shop.find`, not `Shop.find`.
 
@@ -79,6 +80,7 @@ class Tool:
     policy: Policy | None = None
     separated: Separated | None = None
     corrections: int | None = None
+    strict_schema: dict[str, Any] | None = None
     for_object: "Callable[[Any], Tool] | None" = None
 
     def __post_init__(self) -> None:

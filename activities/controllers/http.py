@@ -13,6 +13,7 @@ from activities.durations import parse_duration
 from activities.http_connection import HttpConnection
 from activities.http_function import Execute, HttpOptions, http_function
 from activities.openapi.conversion import Options, read_document
+from activities.openapi.dialect import strict_schema
 from activities.openapi.names import Naming
 from activities.openapi.operation import ApiDocument, Operation
 from activities.openapi.request import SAFE_METHODS
@@ -46,6 +47,7 @@ class HttpController:
         retries: how often a request that failed in passing is made again, where that is safe.
         include_deprecated: offer deprecated operations like any other.
         external_references: follow references to other documents, by address only.
+        strict: offer functions in strict mode, those whose arguments it can say; the provider has to know it.
 
     Raises:
         ValueError: a name, the connection, a duration or a number cannot be used.
@@ -68,6 +70,7 @@ class HttpController:
         retries: int = 2,
         include_deprecated: bool = False,
         external_references: bool = False,
+        strict: bool = False,
     ) -> None:
         self.name = checked_name(name)
         self.rules = tuple(policy)
@@ -84,6 +87,7 @@ class HttpController:
         self._retry = retry
         self._include_deprecated = include_deprecated
         self._external_references = external_references
+        self._strict = strict
         self._options = HttpOptions(
             timeout=parse_duration(timeout).total_seconds(),
             retries=retries,
@@ -140,7 +144,7 @@ class HttpController:
         exclusions += [Exclusion(f"{each.method} {each.path}", each.reason) for each in document.excluded]
         if exclusions and not functions:
             raise ControllerInvalid(self.name, f"no operation can be called; the first: {exclusions[0].reason}")
-        warnings = (*document.warnings, *self._unauthorised(document.operations, security))
+        warnings = (*document.warnings, *self._unauthorised(document.operations, security), *self._loose(functions))
         return Listing(tuple(functions), tuple(exclusions), warnings)
 
     def _function(self, operation: Operation, made: Tool) -> Function:
@@ -159,6 +163,8 @@ class HttpController:
         if operation.human_schema is not None:
             parts = Separated(made.input_schema, operation.human_schema)
             made = replace(made, input_schema=operation.input_schema, separated=parts)
+        if self._strict:
+            made = replace(made, strict_schema=strict_schema(made.model_schema))
         original = operation.operation_id if self._names == "operationId" else None
         return Function(facts, made, self._default(operation), original)
 
@@ -166,6 +172,13 @@ class HttpController:
         if operation.deprecated and not self._include_deprecated:
             return "hidden"
         return "run" if operation.method in SAFE_METHODS else "approve"
+
+    def _loose(self, functions: Sequence[Function]) -> Iterable[str]:
+        """A warning where functions have no strict form: maps and values of any type have none."""
+        loose = [each.facts.function for each in functions if each.tool.strict_schema is None]
+        if self._strict and loose:
+            names = ", ".join(loose)[:200]
+            yield f"strict mode cannot say the arguments of {len(loose)} functions, which are offered without: {names}"
 
     def _unauthorised(self, operations: Iterable[Operation], security: Security) -> Iterable[str]:
         """A warning where the document asks for credentials and there are none of any kind."""

@@ -48,8 +48,8 @@ def dialect_faults(schema: Schema, strict: bool) -> list[str]:
 def strict_schema(schema: Schema) -> Schema | None:
     """The schema in strict mode, None when it has no such form: maps, values of any type and joined schemas have none.
 
-    An argument that may be left out is required there and may be null instead; whoever sends the request leaves such nulls
-    out again. Limits that strict mode does not know are told in the description.
+    An argument that may be left out is required there and may be null instead; `strict_arguments.py` leaves such nulls out
+    again. Limits that strict mode does not know are told in the description.
     """
     try:
         made = _strict(schema)

@@ -352,6 +352,19 @@ def test_tools_too_large_for_a_request_are_measured_and_told_what_to_do() -> Non
     assert ToolRegistry(few).excess(Persona(id="p", tool_ids=("f1",)), [host]) is None
 
 
+def test_a_strict_tool_is_offered_so_and_gets_no_null_for_what_was_left_out() -> None:
+    schema = {"type": "object", "properties": {"id": {"type": "integer"}}, "additionalProperties": False}
+    strict = {**schema, "properties": {"id": {"type": ["integer", "null"]}}, "required": ["id"]}
+    pay = replace(function("shop", "pay"), input_schema=schema, strict_schema=strict)
+    registry = ToolRegistry([pay, function("shop", "look")], memory=False)
+    first, second = (each["function"] for each in registry.definitions(EVERYONE, []))
+    assert (first["strict"], first["parameters"]) == (True, strict)
+    assert "strict" not in second
+    assert registry.given("pay", {"id": None}, []) == {}
+    assert registry.given("look", {"id": None}, []) == {"id": None}
+    assert registry.given("pay", {"id": None}, [BROWSE.model_copy(update={"name": "pay"})]) == {"id": None}
+
+
 def test_a_method_that_belongs_to_no_object_is_refused() -> None:
     class Shop:
         @tool

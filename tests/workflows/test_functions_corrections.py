@@ -117,6 +117,17 @@ async def test_it_counts_arguments_that_break_the_schema(harness: Harness) -> No
     assert "called 2 times" in results(harness)[2]
 
 
+async def test_in_strict_mode_a_null_for_what_was_left_out_is_not_sent(harness: Harness) -> None:
+    shop = await serve(harness, policy=RUN, strict=True)
+    await (await ask(harness, order("lamp", count=None))).result()
+
+    offered = {each["function"]["name"]: each["function"] for each in harness.model.requests[0]["tools"]}
+    body = offered["createOrder"]["parameters"]["properties"]["body"]
+    assert (offered["createOrder"]["strict"], body["required"]) == (True, ["article", "count"])
+    assert body["properties"]["count"]["type"] == ["integer", "null"]
+    assert [json.loads(each.body) for each in shop.requests] == [{"article": "lamp"}]
+
+
 async def test_it_needs_an_approval_for_each_correction(harness: Harness) -> None:
     shop = await serve(harness, {"POST /orders": [UNUSABLE, said("201 Created", {})]})
     turn = await ask(harness, order("a"), order("b"))

@@ -91,12 +91,12 @@ async def test_a_large_api_is_measured_and_cut_down_by_rules() -> None:
         for at in range(300)
     }
     large = document(paths=paths, components={"schemas": {"Wide": wide}})
+    listing = await opened(HttpController("large", large))
 
-    async def offered(*rules: Rule) -> Opened:
-        controller = HttpController("large", large, policy=[*rules, *([Rule("hidden")] if rules else ())])
-        return assemble([], [(controller, await opened(controller))], {})
+    def offered(*rules: Rule) -> Opened:
+        return assemble([], [(HttpController("large", large, policy=rules), listing)], {})
 
-    everything = await offered()
+    everything = offered()
     [report] = everything.reports
     assert (len(report.names), report.size > 1_000_000) == (600, True)
     told = everything.tools.excess(Persona(id="p"), [])
@@ -113,7 +113,7 @@ async def test_a_large_api_is_measured_and_cut_down_by_rules() -> None:
         (Rule("run", operation_id="op29*"), 11),
         (Rule("run", name="r29?_post"), 10),
     ]:
-        few = await offered(rule)
+        few = offered(rule, Rule("hidden"))
         assert (len(few.reports[0].names), few.tools.excess(Persona(id="p"), [])) == (count, None)
 
 
@@ -243,6 +243,35 @@ async def test_a_host_of_the_connection_is_called_in_place_of_every_server_of_th
         for each in listing.functions:
             await call(listing, each.facts.function, {})
         assert [each.target for each in server.requests] == ["/v2/up", "/v2/op", "/v2/plain"]
+
+
+async def test_functions_are_strict_where_they_can_be() -> None:
+    mapped = {
+        "content": {"application/json": {"schema": {"type": "object", "additionalProperties": {"type": "string"}}}}
+    }
+    given = document()
+    given["paths"]["/map"] = {"post": {"requestBody": mapped, "responses": {}}}
+    listing = await opened(HttpController("items", given, strict=True))
+    strict = {each.facts.function: each.tool.strict_schema for each in listing.functions}
+    assert strict["items_getById"] == {
+        "type": "object",
+        "properties": {
+            "id": {"type": "integer"},
+            "headers": {
+                "type": ["object", "null"],
+                "properties": {"X-Tenant": {"type": ["string", "null"]}},
+                "required": ["X-Tenant"],
+                "additionalProperties": False,
+            },
+        },
+        "required": ["id", "headers"],
+        "additionalProperties": False,
+    }
+    assert strict["map_post"] is None
+    assert [each for each in listing.warnings if "strict" in each] == [
+        "strict mode cannot say the arguments of 1 functions, which are offered without: map_post"
+    ]
+    assert all(each.tool.strict_schema is None for each in (await opened(HttpController("items", given))).functions)
 
 
 async def test_a_person_fills_what_the_predicate_marks() -> None:
