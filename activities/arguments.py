@@ -15,6 +15,7 @@ from activities.conversation import Arguments
 from activities.json_values import clean_text, json_fault
 
 EXCERPT_CHARS = 120
+FENCE = "```"
 # What stands behind a finished object when the JSON goes on. Prose does not begin like this.
 GOES_ON = ('"', ",", ":", "[")
 
@@ -43,6 +44,8 @@ def read_arguments(raw: Any) -> Arguments | BadArguments:
     if not isinstance(raw, str):
         return BadArguments(Fault.NOT_AN_OBJECT, f"the arguments are a JSON {_kind(raw)}, not an object")
     text = raw.strip()
+    if len(text) >= 2 * len(FENCE) and text.startswith(FENCE) and text.endswith(FENCE):
+        text = text[len(FENCE) : -len(FENCE)].removeprefix("json").strip()
     if text in ("", "null"):
         return {}
     try:

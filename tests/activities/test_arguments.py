@@ -29,6 +29,8 @@ def test_a_decoded_object_is_taken_for_its_text() -> None:
         (r'{"a":"\ud83d\udc69"}', {"a": "👩"}),
         (r'{"a":"\u0000"}', {"a": "\x00"}),
         (r'"{\"city\": \"Rome\"}"', {"city": "Rome"}),
+        ('```json\n{"city": "Rome"}\n```', {"city": "Rome"}),
+        ('```\n{"text": "``` a"}```', {"text": "``` a"}),
     ],
 )
 def test_an_object_is_read_with_its_braces_in_strings_and_without_the_prose_after_it(raw: str, value: object) -> None:
@@ -47,6 +49,8 @@ def test_an_object_is_read_with_its_braces_in_strings_and_without_the_prose_afte
         ("{", Fault.CUT),
         ("{'a': 1}", Fault.MALFORMED),
         ("call it with a=1", Fault.MALFORMED),
+        ('```json\n{"a": 1', Fault.MALFORMED),
+        ('```json\n{"a": 1}{"a": 2}\n```', Fault.SEVERAL),
         ('{"a": NaN}', Fault.MALFORMED),
         ('{"a": 1e999}', Fault.MALFORMED),
         ('{"a": ' + "9" * 5_000 + "}", Fault.MALFORMED),
