@@ -131,7 +131,7 @@ class Assembly:
         found = entry.get("function")
         function = found if isinstance(found, dict) else entry
         provider_id, name, index = _text(entry.get("id")), _text(function.get("name")), _index(entry)
-        call = self._by_index.get(index) if index is not None else self._calls[-1] if self._calls else None
+        call = self._by_index.get(index) if index is not None else self._latest(provider_id)
         if call is None or _begins_another(call, provider_id, function, numbered=index is not None):
             if not provider_id and not name and not function.get("arguments"):
                 return
@@ -142,6 +142,12 @@ class Assembly:
         call.provider_id = call.provider_id or provider_id
         self.length += _extend(call, function)
 
+    def _latest(self, provider_id: str | None) -> _Call | None:
+        """The call that a part without a number goes on with: the last of its id, else the last of all."""
+        same = [call for call in self._calls if provider_id and call.provider_id == provider_id]
+        calls = same or self._calls
+        return calls[-1] if calls else None
+
 
 def _begins_another(call: _Call, provider_id: str | None, function: dict[str, Any], *, numbered: bool) -> bool:
     """Whether this part cannot belong to the call that it would go on with.
@@ -150,7 +156,8 @@ def _begins_another(call: _Call, provider_id: str | None, function: dict[str, An
     """
     name = _text(function.get("name"))
     if provider_id and call.provider_id and provider_id != call.provider_id:
-        return True
+        # Some servers make a new id for every part: a nameless rest of what is not complete goes on all the same.
+        return bool(name) or call.is_complete or not function.get("arguments")
     if not name or not call.name:
         return False
     if call.has_arguments:

@@ -77,6 +77,20 @@ def test_an_id_and_a_name_in_every_part_are_one_call() -> None:
     assert calls_of(*parts) == [("a", "w", ROME)]
 
 
+def test_a_new_id_in_every_part_is_one_call_as_long_as_its_arguments_go_on() -> None:
+    parts = part("", "w", index=0, id="a"), part('{"ci', index=0, id="b"), part('ty":"Rome"}', index=0, id="c")
+    assert calls_of(*parts) == [("a", "w", ROME)]
+    assert calls_of(*parts, part(BERN, "w", index=0, id="d")) == [("a", "w", ROME), ("d", "w", BERN)]
+    unnumbered = part('{"ci', "w", id="a"), part('ty":"Rome"}', id="b")
+    assert calls_of(*unnumbered) == [("a", "w", ROME)]
+
+
+def test_interleaved_calls_without_numbers_are_kept_apart_by_their_ids() -> None:
+    parts = (part('{"city"', "w", id="a"), part('{"city"', "w", id="b"), part(':"Rome"}', id="a"),
+             part(':"Bern"}', id="b"))  # fmt: skip
+    assert calls_of(*parts) == [("a", "w", ROME), ("b", "w", BERN)]
+
+
 def test_an_id_that_comes_after_the_name_is_taken() -> None:
     assert calls_of(part("", "w", index=0), part(ROME, index=0, id="a")) == [("a", "w", ROME)]
 
