@@ -37,6 +37,14 @@ class _Call:
             return False
         return True
 
+    def is_repeated_by(self, provider_id: str | None, function: dict[str, Any]) -> bool:
+        """Whether a part says the whole call again, as some servers end with: run twice, it would do its work twice."""
+        if not provider_id or (provider_id, function.get("name")) != (self.provider_id, self.name):
+            return False
+        again = function.get("arguments")
+        # The first letter spares most pieces the look at all that came before.
+        return isinstance(again, str) and again[:1] == "{" and again == "".join(self.text) and self.is_complete
+
     def body(self) -> dict[str, Any]:
         arguments = self.whole if self.whole is not None else "".join(self.text) if self.text else None
         return {"id": self.provider_id, "type": "function", "function": {"name": self.name, "arguments": arguments}}
@@ -103,9 +111,14 @@ class Assembly:
         self.finish_reason = finish or self.finish_reason
         delta = choice.get("delta")
         if not isinstance(delta, dict):
-            # Some servers send the whole message once instead.
-            delta = choice.get("message") if not (self._text or self._calls) else None
-        return self._take_delta(delta) if isinstance(delta, dict) else ""
+            delta = self._new_in(choice.get("message"))
+        return self._take_delta(delta)
+
+    def _new_in(self, message: Any) -> dict[str, Any]:
+        """What has not come yet of a whole message, which some servers send instead of pieces or after them."""
+        if not isinstance(message, dict) or self._calls:
+            return {}
+        return {"tool_calls": message.get("tool_calls")} if self._text else message
 
     def _take_delta(self, delta: dict[str, Any]) -> str:
         text = content_text(delta.get("content"))
@@ -132,6 +145,8 @@ class Assembly:
         function = found if isinstance(found, dict) else entry
         provider_id, name, index = _text(entry.get("id")), _text(function.get("name")), _index(entry)
         call = self._by_index.get(index) if index is not None else self._latest(provider_id)
+        if call is not None and call.is_repeated_by(provider_id, function):
+            return
         if call is None or _begins_another(call, provider_id, function, numbered=index is not None):
             if not provider_id and not name and not function.get("arguments"):
                 return

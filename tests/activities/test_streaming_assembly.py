@@ -72,6 +72,12 @@ def test_one_id_for_two_calls_makes_two() -> None:
     ]
 
 
+def test_a_call_that_is_said_whole_again_at_the_end_runs_once() -> None:
+    parts = part('{"city":', "w", index=0, id="a"), part('"Rome"}', index=0), part(ROME, "w", index=0, id="a")
+    assert calls_of(*parts) == [("a", "w", ROME)]
+    assert len(calls_of(part(ROME, "w", index=0, id="a"), part(ROME, "w", index=1, id="b"))) == 2
+
+
 def test_an_id_and_a_name_in_every_part_are_one_call() -> None:
     parts = [part(piece, "w", index=0, id="a") for piece in ('{"ci', "ty", '":"Rome"}', "")]
     assert calls_of(*parts) == [("a", "w", ROME)]
@@ -180,6 +186,9 @@ def test_a_whole_message_in_the_last_chunk_counts_when_nothing_came_before() -> 
     whole = {"choices": [{"index": 0, "message": {"content": "all"}, "finish_reason": "stop"}]}
     assert assembled(whole)[0].text == "all"
     assert assembled(chunk({"content": "all"}), whole)[0].text == "all"
+    calling = {"choices": [{"index": 0, "message": {"content": "all", "tool_calls": [part(ROME, "w", id="a")]}}]}
+    completion, shown = assembled(chunk({"content": "all"}), calling, calling, chunk({}, "tool_calls"))
+    assert (completion.text, shown, [call.arguments for call in completion.calls]) == ("all", "all", [ROME])
 
 
 def test_other_choices_than_the_first_are_not_read() -> None:
