@@ -132,11 +132,24 @@ def _form(media_type: str, schema: Schema, media: dict[str, Any], source: Source
         raise Unfit(f"its {essence(media_type)} body is not an object")
     encodings = _encodings(object_at(media, "encoding"), source, reader)
     schema = {"type": "object", **schema}
+    for key, each in schema.get("properties", {}).items():
+        _refuse_unwritable(reader.names.get(key, key), each, encodings, reader)
     if essence(media_type) != MULTIPART:
         return Content(media_type, False, schema, encodings)
     files = _Files(encodings, reader)
     schema = files.marked(schema)
     return Content(media_type, False, schema, encodings, frozenset(files.names))
+
+
+def _refuse_unwritable(name: str, schema: Schema, encodings: Mapping[str, Encoding], reader: SchemaReader) -> None:
+    """Raise `Unfit` for objects that a form wants in a type of their own that nothing here writes, such as XML."""
+    said = encodings[name].content_type if name in encodings else None
+    kinds = [essence(each) for each in (said or "").split(",") if each.strip()]
+    opened = _opened(schema, reader)
+    if "array" in types_of(opened) and isinstance(opened.get("items"), dict):
+        opened = _opened(opened["items"], reader)
+    if kinds and "object" in types_of(opened) and not any(is_json(kind) or "*" in kind for kind in kinds):
+        raise Unfit(f"the {name[:80]} of its form is an object as {kinds[0][:80]}, which cannot be written")
 
 
 class _Files:

@@ -103,15 +103,19 @@ def _file_part(name: str, value: Any, encoding: Encoding) -> _Part:
 
 
 def _value_part(name: str, value: Any, encoding: Encoding) -> _Part:
-    media_type = _concrete_type(encoding) or (JSON if isinstance(value, dict | list) else None)
+    is_tree = isinstance(value, dict | list)
+    media_type = _concrete_type(encoding, prefers_json=is_tree) or (JSON if is_tree else None)
     text = json_text(value) if media_type is not None and is_json(essence(media_type)) else scalar(value)
     return name, (None, text.encode("utf-8", "replace"), media_type)
 
 
-def _concrete_type(encoding: Encoding) -> str | None:
+def _concrete_type(encoding: Encoding, *, prefers_json: bool = False) -> str | None:
     """The first media type of an encoding that a part can be labelled with."""
     named = (each.strip() for each in (encoding.content_type or "").split(","))
-    return next((each for each in named if "*" not in each and MEDIA_TYPE.fullmatch(each)), None)
+    concrete = [each for each in named if "*" not in each and MEDIA_TYPE.fullmatch(each)]
+    if prefers_json:
+        concrete.sort(key=lambda each: not is_json(essence(each)))
+    return concrete[0] if concrete else None
 
 
 def _properties(value: Any) -> list[tuple[str, Any]]:

@@ -132,6 +132,27 @@ def test_each_alternative_of_a_form_has_its_files() -> None:
     assert operation.body.schema == {"type": "object", "anyOf": [upload, linked]}
 
 
+@pytest.mark.parametrize(
+    ("content_type", "schema", "is_left_out"),
+    [
+        ("application/xml", OBJECT, True),
+        ("application/xml", {"type": "array", "items": OBJECT}, True),
+        ("application/xml, application/json", OBJECT, False),
+        ("application/*", OBJECT, False),
+        ("application/xml", TEXT, False),
+    ],
+)
+@pytest.mark.parametrize("media", ["multipart/form-data", "application/x-www-form-urlencoded"])
+def test_a_form_that_wants_an_object_as_xml_excludes_its_operation(
+    media: str, content_type: str, schema: Any, is_left_out: bool
+) -> None:
+    form = {"schema": {"type": "object", "properties": {"f": schema}}, "encoding": {"f": {"contentType": content_type}}}
+    found = converted(document({"/t": {"post": {"requestBody": {"content": {media: form}}}}}))
+    assert bool(found.excluded) is is_left_out
+    said = "the f of its form is an object as application/xml, which cannot be written"
+    assert [each.reason for each in found.excluded] == ([said] if is_left_out else [])
+
+
 def test_a_form_with_files_of_any_name_excludes_its_operation() -> None:
     schema = {"type": "object", "additionalProperties": {"type": "string", "format": "binary"}}
     made = document({"/t": {"post": {"requestBody": {"content": {"multipart/form-data": {"schema": schema}}}}}})

@@ -58,9 +58,10 @@ def test_multipart_has_a_part_for_each_value() -> None:
     encodings = {
         "meta": Encoding(content_type="application/vnd.meta+json"),
         "logo": Encoding(content_type="image/*, image/gif"),
+        "both": Encoding(content_type="application/xml, application/json"),
     }
     form = body("multipart/form-data", encodings=encodings, binary=frozenset({"file", "logo"}))
-    value = {"file": [FILE], "logo": "GIF", "meta": {"a": 1}, "n": [1, True], "none": None}
+    value = {"file": [FILE], "logo": "GIF", "meta": {"a": 1}, "both": {"b": 2}, "n": [1, True], "none": None}
     content_type, content = write_body(form, value)
     boundary = content_type.removeprefix("multipart/form-data; boundary=").encode()
     parts = [part.strip(b"\r\n") for part in content.split(b"--" + boundary)[1:-1]]
@@ -68,6 +69,7 @@ def test_multipart_has_a_part_for_each_value() -> None:
         b'Content-Disposition: form-data; name="file"; filename="a%22b.png"\r\nContent-Type: image/png\r\n\r\n\x00\x01\x02',
         b'Content-Disposition: form-data; name="logo"; filename="file"\r\nContent-Type: image/gif\r\n\r\nGIF',
         b'Content-Disposition: form-data; name="meta"\r\nContent-Type: application/vnd.meta+json\r\n\r\n{"a":1}',
+        b'Content-Disposition: form-data; name="both"\r\nContent-Type: application/json\r\n\r\n{"b":2}',
         b'Content-Disposition: form-data; name="n"\r\n\r\n1',
         b'Content-Disposition: form-data; name="n"\r\n\r\ntrue',
     ]
