@@ -23,7 +23,8 @@ MAX_ENUM = 1_000
 
 _NAMES = ("format", "contentMediaType", "contentEncoding")
 # A schema with one of these says more of a value than that it may be null.
-_ABOUT_VALUES = frozenset({"$ref", "type", "properties", "items", "enum", "allOf", "anyOf", "oneOf"})
+_ABOUT_VALUES = frozenset({"$ref", "type", "properties", "required", "items", "enum", "allOf", "anyOf", "oneOf"})
+_ABOUT_OBJECTS = frozenset({"properties", "additionalProperties", "patternProperties"})
 _COUNTS = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
 _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -56,7 +57,9 @@ def declared_types(node: dict[str, Any]) -> list[str]:
 
 
 def _implied(node: dict[str, Any]) -> list[str]:
-    if "properties" in node or "additionalProperties" in node:
+    # A part of `allOf` and an alternative often say nothing but which properties are required.
+    required = node.get("required")
+    if (isinstance(required, list) and required) or node.keys() & _ABOUT_OBJECTS:
         return ["object"]
     return ["array"] if "items" in node or "prefixItems" in node else []
 

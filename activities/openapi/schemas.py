@@ -6,7 +6,7 @@ branches is a problem of the document, not of the call. Conditions (`not`, `if`,
 them more is accepted, and the server has the last word.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from activities.openapi.constraints import allows_null, scalars
@@ -27,6 +27,7 @@ MAX_HIDDEN_DEPTH = 20
 MAX_PARTS = 200
 # Parts that references share are read again for each operation; a small document may ask for that without end.
 MAX_READ_TOTAL = 500_000
+_JOINING = ("allOf", "anyOf", "oneOf")
 # What counts beside a reference where the version says that nothing does.
 _TEXTS_BESIDE = ("title", "description", "deprecated", "default", "example")
 
@@ -107,6 +108,8 @@ class SchemaReader:
             made |= self._array(node, source)
         made = self._with_all_of(made, node, source)
         made = self._variants.added(made, node, source)
+        if any(keyword in node for keyword in _JOINING):
+            made = self._without_hidden(made, node, source)
         return nullable(made) if allows_null(node) else made
 
     def _object(self, node: dict[str, Any], source: Source) -> Schema:
@@ -157,7 +160,7 @@ class SchemaReader:
             made = merged(made, self.read(part, source) if alone else self._written_out(part, source))
         if made.keys() & {"$ref", "allOf"} and made.get("additionalProperties") is False:
             made = {word: value for word, value in made.items() if word != "additionalProperties"}
-        return self._without_hidden(made, node, source)
+        return made
 
     def _written_out(self, part: Any, source: Source) -> Schema:
         """A part of `allOf`, with the definition it names in place of the reference where that is not too large."""
@@ -178,15 +181,13 @@ class SchemaReader:
         return merged(beside, target)
 
     def _without_hidden(self, made: Schema, node: dict[str, Any], source: Source) -> Schema:
-        """Parts of `allOf` may require, or describe again, what another part hides."""
+        """Parts of `allOf` and alternatives may require, or describe again, what another part hides."""
         hidden = {self.key(name) for name in self._hidden_names(node, source, 0)}
         if not hidden:
             return made
-        made = dict(made)
-        if "properties" in made:
-            made["properties"] = {name: each for name, each in made["properties"].items() if name not in hidden}
-        if "required" in made:
-            made["required"] = [name for name in made["required"] if name not in hidden]
+        made = _without_names(made, hidden)
+        if "anyOf" in made:
+            made["anyOf"] = [_without_names(branch, hidden) for branch in made["anyOf"]]
         return made
 
     def _hidden_names(self, node: Any, source: Source, depth: int) -> frozenset[str]:
@@ -217,3 +218,12 @@ class SchemaReader:
             return isinstance(parts, list) and any(self._is_hidden(part, source, depth + 1) for part in parts)
 
         return self._hidden.about(node, find)
+
+
+def _without_names(schema: Schema, names: Collection[str]) -> Schema:
+    made = dict(schema)
+    if "properties" in made:
+        made["properties"] = {name: each for name, each in made["properties"].items() if name not in names}
+    if "required" in made:
+        made["required"] = [name for name in made["required"] if name not in names]
+    return made

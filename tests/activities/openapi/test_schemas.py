@@ -235,6 +235,35 @@ def test_all_of_becomes_one_object() -> None:
     }
 
 
+PAIR = {"type": "object", "properties": {"s": {"type": "string"}, "t": {"type": "string"}}}
+
+
+@pytest.mark.parametrize(
+    ("node", "said"),
+    [
+        ({"allOf": [ref("Pair"), {"required": ["s"]}]}, {"required": ["s"]}),
+        ({"allOf": [ref("Pair")], "required": ["s"]}, {"required": ["s"]}),
+        ({"allOf": [ref("Pair"), {"required": ["s"]}, {"required": ["t"]}]}, {"required": ["s", "t"]}),
+        ({"allOf": [ref("Pair"), {"required": ["nobody"]}]}, {}),
+        ({**ref("Pair"), "required": ["t"]}, {"required": ["t"]}),
+        (
+            {**PAIR, "oneOf": [{"required": ["s"]}, {"required": ["t"]}]},
+            {"anyOf": [{"type": "object", "required": ["s"]}, {"type": "object", "required": ["t"]}]},
+        ),
+    ],
+)
+def test_a_part_may_say_nothing_but_what_is_required(node: dict[str, Any], said: dict[str, Any]) -> None:
+    assert body_schema(node, "3.1.0", schemas={"Pair": PAIR}) == {**PAIR, **said}
+
+
+def test_no_alternative_requires_what_is_not_sent() -> None:
+    properties = {"id": {"type": "integer", "readOnly": True}, "name": {"type": "string"}}
+    found = {"type": "object", "properties": properties, "anyOf": [{"required": ["id"]}, {"required": ["name"]}]}
+    made = body_schema(found)
+    assert made["properties"] == {"name": {"type": "string"}}
+    assert made["anyOf"] == [{"type": "object", "required": []}, {"type": "object", "required": ["name"]}]
+
+
 def test_names_the_model_cannot_use_have_keys_that_lead_back() -> None:
     node = {
         "type": "object",
