@@ -9,6 +9,7 @@ import sys
 from activities.store.errors import StoreError
 from worker.app import AgentApp, AppInvalid, load_app
 from worker.connect import CannotConnect, connect
+from worker.databases import warn_of_other_databases
 from worker.event_loop import run
 from worker.exits import leave
 from worker.persona_files import load_personas
@@ -53,7 +54,7 @@ async def _run(settings: Settings, app_name: str | None) -> None:
     from worker.build import running_worker
 
     await _announce_search_attributes(RegisteredAttributes(client), client.namespace)
-    async with running_worker(client, app, settings, load_secrets()):
+    async with running_worker(client, app, settings, load_secrets()) as worker:
         if not settings.has_model:
             logger.warning("no OPENAI_API_KEY or OPENAI_BASE_URL is set: turns are answered by a scripted model")
         if settings.max_cached_workflows < FEWEST_CACHED:
@@ -61,6 +62,7 @@ async def _run(settings: Settings, app_name: str | None) -> None:
                 "TURNHOLD_MAX_CACHED_WORKFLOWS is %s: turns that run at the same time hold each other up for seconds",
                 settings.max_cached_workflows,
             )
+        await warn_of_other_databases(client, settings.task_queue, worker.config().get("identity") or "")
         logger.info("ready: task queue %s, namespace %s", settings.task_queue, client.namespace)
         await stopping.wait()
         logger.info("draining: activities that run have %s s to end", settings.shutdown_grace)

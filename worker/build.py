@@ -46,6 +46,7 @@ from activities.turn_settings import TurnSettings
 from activities.turns import TurnActivities
 from memory_engine import CognitiveMemoryOptions, Embedder
 from worker.app import AgentApp
+from worker.databases import worker_identity
 from worker.executions import TemporalExecutions
 from worker.functions import announce
 from worker.gmi.open_turns import TemporalTurns
@@ -99,6 +100,7 @@ async def build_worker(
     except ValueError as fault:
         raise SettingsInvalid(f"TURNHOLD_DATABASE_URL: {fault}") from fault
     stack.callback(database.close)
+    identity = worker_identity(client.identity, await asyncio.to_thread(database.identity))
     model_client = model_client or await _model_client(stack, settings)
     tool_executor = ToolExecutor(threads=settings.tool_threads)
     stack.callback(tool_executor.close)
@@ -109,6 +111,7 @@ async def build_worker(
     return Worker(
         client,
         task_queue=settings.task_queue,
+        identity=identity,
         workflows=WORKFLOWS,
         workflow_runner=SandboxedWorkflowRunner() if settings.workflow_sandbox else TurnRunner(),
         activities=build_activities(

@@ -1,7 +1,7 @@
 """`python -m worker.health`: whether a worker on this host gets work, as the Temporal server sees it. For container probes.
 
 A process may be up and yet cut off from its server, its namespace or its task queue. The server knows who asked it for work, and
-when; a worker names itself process@host.
+when; a worker names itself process@host#database.
 """
 
 import asyncio
@@ -34,7 +34,11 @@ def main() -> None:
 
 def polls_from(host: str, found: Iterable[PollerInfo], now: datetime) -> bool:
     """Whether one of the pollers is a worker on the host that asked for work a short while ago."""
-    return any(poller.identity.partition("@")[2] == host and age(poller, now) <= FRESH for poller in found)
+    return any(_host(poller.identity) == host and age(poller, now) <= FRESH for poller in found)
+
+
+def _host(identity: str) -> str:
+    return identity.partition("@")[2].partition("#")[0]
 
 
 async def _diagnose() -> str | None:

@@ -12,12 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, create_engine, event, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from activities.store.driver_errors import store_error
 from activities.store.errors import Collision, StoreBusy, StoreUnavailable
 from activities.store.migrate import migrate
+from activities.store.tables import database_identity
 from activities.store.urls import driver_url
 
 T = TypeVar("T")
@@ -67,6 +68,15 @@ class Database:
                 continue
         with self.write() as connection:
             return work(connection)
+
+    def identity(self) -> str:
+        """What tells this database from any other, the same for all who open it.
+
+        Raises:
+            StoreUnavailable.
+        """
+        with self.read() as connection:
+            return str(connection.execute(select(database_identity.c.id)).scalar_one())
 
     def close(self) -> None:
         """Close every connection that no thread is using."""

@@ -257,6 +257,14 @@ class IdempotencyRecord(StoreTable, table=True):
     expires_ms: int = Field(sa_type=BigInteger, index=True)
 
 
+class DatabaseIdentity(StoreTable, table=True):
+    """One row, which tells this database from any other."""
+
+    __tablename__ = "database_identity"
+
+    id: str = Field(sa_type=Text, primary_key=True)
+
+
 metadata = StoreTable.metadata
 
 
@@ -274,3 +282,4 @@ personas: Table = metadata.tables["personas"]
 organizations: Table = metadata.tables["organizations"]
 api_keys: Table = metadata.tables["api_keys"]
 idempotency_records: Table = metadata.tables["idempotency_records"]
+database_identity: Table = metadata.tables["database_identity"]

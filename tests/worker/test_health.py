@@ -28,6 +28,8 @@ def poller(identity: str, age: timedelta) -> PollerInfo:
     ("identity", "age", "healthy"),
     [
         ("7@web-1", timedelta(seconds=55), True),
+        ("7@web-1#8c1f", timedelta(0), True),
+        ("7@web-2#8c1f", timedelta(0), False),
         ("7@web-1", FRESH, True),
         ("7@web-1", FRESH + timedelta(seconds=1), False),
         ("7@web-2", timedelta(0), False),

@@ -57,6 +57,14 @@ def test_second_opening_finds_everything_as_it_was(empty_address: str) -> None:
     second.close()
 
 
+def test_a_database_is_the_same_for_all_who_open_it_and_no_other_is(empty_address: str, tmp_path: Path) -> None:
+    first, again = open_database(empty_address), open_database(empty_address)
+    other = open_database(f"sqlite:///{tmp_path}/other.db")
+    assert first.identity() == again.identity() != other.identity()
+    for each in (first, again, other):
+        each.close()
+
+
 _TURN_OF_0001 = (
     """INSERT INTO conversations (id, user_id, persona_id, created_ms, updated_ms, next_position)
        VALUES ('c1', 'local', 'p', 1, 1, 1)""",
