@@ -147,6 +147,8 @@ def _has_type(value: Any, types: list[str]) -> bool:
 def _type_of(value: Any) -> str:
     if isinstance(value, bool):
         return "boolean"
+    if isinstance(value, float) and value.is_integer():
+        return "integer"
     return next((name for name in ("integer", *_PYTHON_TYPES) if isinstance(value, _PYTHON_TYPES[name])), "string")
 
 

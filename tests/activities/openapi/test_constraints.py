@@ -86,6 +86,7 @@ def test_a_pattern_of_another_engine_is_told_and_not_checked() -> None:
         ({"type": "string", "enum": [1, 2]}, {"type": "integer", "enum": [1, 2]}),
         ({"type": "number", "enum": [1, 2.5]}, {"type": "number", "enum": [1, 2.5]}),
         ({"type": "integer", "enum": [1, "x"]}, {"type": "integer", "enum": [1]}),
+        ({"type": "integer", "enum": [1.0, 2]}, {"type": "integer", "enum": [1.0, 2]}),
         ({"type": "string", "enum": []}, {"type": "string"}),
         ({"const": 3}, {"const": 3}),
     ],
