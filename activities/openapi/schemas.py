@@ -109,7 +109,7 @@ class SchemaReader:
         made = self._with_all_of(made, node, source)
         made = self._variants.added(made, node, source)
         if any(keyword in node for keyword in _JOINING):
-            made = self._without_hidden(made, node, source)
+            made = _open_to_alternatives(self._without_hidden(made, node, source))
         return nullable(made) if allows_null(node) else made
 
     def _object(self, node: dict[str, Any], source: Source) -> Schema:
@@ -158,9 +158,7 @@ class SchemaReader:
         alone = len(parts) == 1 and not made.keys() & {"properties", "required", "additionalProperties"}
         for part in parts:
             made = merged(made, self.read(part, source) if alone else self._written_out(part, source))
-        if made.keys() & {"$ref", "allOf"} and made.get("additionalProperties") is False:
-            made = {word: value for word, value in made.items() if word != "additionalProperties"}
-        return made
+        return _opened(made) if made.keys() & {"$ref", "allOf"} else made
 
     def _written_out(self, part: Any, source: Source) -> Schema:
         """A part of `allOf`, with the definition it names in place of the reference where that is not too large."""
@@ -218,6 +216,26 @@ class SchemaReader:
             return isinstance(parts, list) and any(self._is_hidden(part, source, depth + 1) for part in parts)
 
         return self._hidden.about(node, find)
+
+
+def _open_to_alternatives(made: Schema) -> Schema:
+    """The schema without `additionalProperties: false` where that would forbid what an alternative, or the schema around the
+    alternatives, describes: no value could have both."""
+    if "anyOf" not in made:
+        return made
+    own = made.get("properties", {}).keys()
+    made = {
+        **made,
+        "anyOf": [_opened(each) if own - each.get("properties", {}).keys() else each for each in made["anyOf"]],
+    }
+    says_more = any("$ref" in each or each.get("properties", {}).keys() - own for each in made["anyOf"])
+    return _opened(made) if says_more else made
+
+
+def _opened(schema: Schema) -> Schema:
+    if schema.get("additionalProperties") is not False:
+        return schema
+    return {word: value for word, value in schema.items() if word != "additionalProperties"}
 
 
 def _without_names(schema: Schema, names: Collection[str]) -> Schema:

@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from activities.json_schema import schema_fault
 from tests.activities.openapi.documents import (
     body_schema,
     converted,
@@ -254,6 +255,20 @@ PAIR = {"type": "object", "properties": {"s": {"type": "string"}, "t": {"type": 
 )
 def test_a_part_may_say_nothing_but_what_is_required(node: dict[str, Any], said: dict[str, Any]) -> None:
     assert body_schema(node, "3.1.0", schemas={"Pair": PAIR}) == {**PAIR, **said}
+
+
+@pytest.mark.parametrize("is_part", [True, False])
+def test_a_closed_schema_does_not_shut_out_its_alternatives(is_part: bool) -> None:
+    def closed(**properties: Any) -> dict[str, Any]:
+        return {"type": "object", "properties": properties, "additionalProperties": False}
+
+    text = {"type": "string"}
+    forms = {"oneOf": [closed(b=text), closed(c=text, d=text)]}
+    made = body_schema({"allOf": [closed(a=text), forms]} if is_part else {**closed(a=text), **forms})
+    assert schema_fault(made, {"a": "x", "b": "y"}, "$") is None
+    assert schema_fault(made, {"a": "x", "c": "y"}, "$") is None
+    assert schema_fault(made, {"a": 1, "b": "y"}, "$") is not None
+    assert body_schema(forms)["anyOf"] == [closed(b=text), closed(c=text, d=text)]
 
 
 def test_no_alternative_requires_what_is_not_sent() -> None:
