@@ -15,6 +15,7 @@ from .domains import extract_domains
 from .estimate import quarters
 from .extraction_ts import contents_ts
 from .first_person import first_person_fact
+from .framed_facts import framed_fact
 from .gate import correction_in
 from .interaction import interaction_reason
 from .lossy import is_lossy_rewrite
@@ -54,7 +55,9 @@ _WORTH = (_REQUIREMENTS, _URLS, _VALUES, _PERSONAL)
 
 _URL = re.compile(r"https?://[^\s<>\"'`]+", re.IGNORECASE)
 _COPULA = re.compile(r"(?P<subject>[^\W_][^?!;\n]{1,60}?)\s+(?:is|are)\s+(?P<value>\S.{0,199})$", re.IGNORECASE)
-_COPULA_UNSPACED = re.compile(r"(?P<subject>[^\s，,]{1,40}?|\S.{1,39}?)\s?(?:是|为|為|は)\s?(?P<value>\S.{0,100})$")
+_COPULA_UNSPACED = re.compile(
+    r"(?P<subject>[^\s，,]{1,40}?|\S.{1,39}?)\s?(?:是|为|為|は|改成|改为|改為|变成|變成|换成|換成)\s?(?P<value>\S.{0,100})$"
+)
 _EMPTY_VALUE = re.compile(
     r"(?:nothing|unclear|unknown|the\s+same|that|this|it|there|here)\b|not\s+(?!\S*\d)", re.IGNORECASE
 )
@@ -64,6 +67,11 @@ _CODE_LIKE = re.compile(r"[A-Za-z0-9]")
 _NO_SUBJECT = re.compile(
     r"(?:it|this|that|these|those|there|here|what|which|who|where|when|why|how|he|she|they|you|i|we|one)\b"
     r"(?!\s+(?:\w+\s+)?(?:repo|repository|project|service|team)\b)",
+    re.IGNORECASE,
+)
+_COPULA_ABROAD = re.compile(
+    r"(?:[^\W_][^?!;\n]{1,60}?)\s+(?:—|–|это|теперь|ist|lautet|es|est|è|é|هو|هي)\s+(?:jetzt\s+|ahora\s+|maintenant\s+|теперь\s+)?\S*\d\S{0,60}$"
+    r"|[^?!;\n]{2,60}\s\S*\d\S*\s+है$",
     re.IGNORECASE,
 )
 _NO_SUBJECT_UNSPACED = re.compile(r"(?:这|那|這|它|他|她|你|什么|什麼|谁|誰|それ|これ|あれ|ここ)")
@@ -184,10 +192,10 @@ def _read_sentence(sentence: str) -> dict[str, int]:
         return {**found, required: _REQUIREMENTS}
     if is_supposed(claim) or is_task(claim):
         return found
-    stated_value = _copula(sentence) or _copula_unspaced(sentence)
+    stated_value = _copula(sentence) or _copula_unspaced(sentence) or _copula_abroad(sentence)
     if stated_value:
         return {**found, stated_value: _VALUES}
-    fact = first_person_fact(sentence) or named_fact(sentence)
+    fact = first_person_fact(sentence) or named_fact(sentence) or framed_fact(sentence)
     return {**found, fact: _PERSONAL} if fact else found
 
 
@@ -211,6 +219,11 @@ def _copula_unspaced(sentence: str) -> str | None:
     if match is None or _NO_SUBJECT_UNSPACED.match(match["subject"]) or not _CODE_LIKE.search(match["value"]):
         return None
     return text
+
+
+def _copula_abroad(sentence: str) -> str | None:
+    text = stated(without_opening(sentence))
+    return text if _COPULA_ABROAD.match(text) else None
 
 
 def _capped(reading: Reading, found: dict[str, int]) -> list[str]:

@@ -42,7 +42,8 @@ _PASSING_NOUN = re.compile(
 _PASSING_VALUE = re.compile(
     r"(?:broken|failing|slow|wrong|stuck|down|not\s|ready|fine|ok|okay|gone|late|red"
     r"|green again|crashing|hanging|done|over|still|being|getting|going|trying|looking"
-    r"|about\s+to|sorry|sure|glad|happy|afraid\s+that|confused|here|back)\b",
+    r"|about\s+to|sorry|sure|glad|happy|afraid\s+that|confused|here|back|able|hungry|tired|busy|sick|ill|angry|mad|scared"
+    r"|worried|nervous|convinced|certain|available|online|seeing|having|feeling|talking)\b",
     re.IGNORECASE,
 )
 _OTHER_LANGUAGES = re.compile(
@@ -75,8 +76,13 @@ def _is_attitude_or_life(text: str) -> bool:
     return not is_pointing(subject_matter)
 
 
+def is_passing(state: str) -> bool:
+    """Whether a state is one of the moment: "ready", "stuck", "sure"."""
+    return bool(_PASSING_VALUE.match(state))
+
+
 def _is_possessed(text: str) -> bool:
     match = _POSSESSED.match(text)
-    if match is None or _PASSING_NOUN.match(match["noun"]) or _PASSING_VALUE.match(match["value"]):
+    if match is None or _PASSING_NOUN.match(match["noun"]) or is_passing(match["value"]):
         return False
     return not is_pointing(match["value"])

@@ -23,7 +23,7 @@ _TS_PATTERN = re.compile(
 _V1_PATTERN = re.compile(
     rf"\bactually,? (?:we|i)(?:'ve)? (?:(?:have|had|just|now) )?(?:{_CHANGED}|use|want|have)\b"
     rf"|\bactually,? (?:[\w.'-]{{1,40}} ){{1,4}}?(?:{_CHANGED})\b"
-    r"|\bactually,? (?:it's|it is|my|our|the)\b"
+    r"|\bactually,? (?:it's|it is|my|our|the|always|never(?! mind)|don't use|do not use)(?![\w'])"
     r"|\bthat(?:'s| is) (?:wrong|incorrect|outdated|false|not right|no longer)\b"
     r"|\bno,? (?:it's|it is|we use|we switched|it should be|don't use|do not use)(?![\w'])"
     r"|\bno, (?:my|our|the)\b|\bstop using\b|\binstead of\b|\bdisregard (?:prior|previous|what i said)\b"

@@ -8,6 +8,7 @@ from .frames import frame_of
 from .records import Record
 from .text import normalise
 from .tokens import label_of
+from .told_apart import told_apart
 
 
 def beside(record: Record) -> str:
@@ -17,10 +18,11 @@ def beside(record: Record) -> str:
 
 def text_keys(content: str) -> tuple[str]:
     """The one key of a text and of all its exact restatements."""
-    return (blake2b(normalise(content).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest(),)
+    written = normalise(content).replace("、", ",").rstrip(".!。 ")
+    return (blake2b(written.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest(),)
 
 
 def subject_keys(content: str) -> frozenset[str]:
     """The words of a statement's subject, where its shape tells which they are."""
-    frame = frame_of(content)
-    return frame.keys if frame else frozenset()
+    frames = (frame_of(clause) for clause in told_apart(content))
+    return frozenset[str]().union(*(frame.keys for frame in frames if frame))

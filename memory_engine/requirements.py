@@ -23,6 +23,7 @@ _TALK = re.compile(
 _PASSING = re.compile(
     r"\b(?:soon|in\s+a\s+(?:minute|moment|bit)|any\s+(?:minute|moment)|by\s+now|work\s+now)\b", re.IGNORECASE
 )
+_OVER = re.compile(r"\b(?:any\s?more|any\s?longer)\W*$", re.IGNORECASE)
 _OTHER_LANGUAGES = re.compile(
     r"必须|必須|不要|禁止|总是|總是|记住|記住|务必|務必|必ず|いつも.{0,40}(?:する|して)|しないで|してはいけない|항상|반드시|하지\s?마"
     r"|(?<!\w)(?:всегда|никогда|нельзя)(?!\w)",
@@ -40,6 +41,9 @@ def requirement(sentence: str) -> str | None:
     if shape is None:
         return own_words if _OTHER_LANGUAGES.search(own_words) else None
     verb, head = " ".join(shape["verb"].lower().split()), own_words[: shape.start()].strip(" ,")
+    # "We don't use npm anymore" tells how it is now, and asks nothing.
+    if _OVER.search(shape["body"]) and _PROHIBITING.fullmatch(verb) and head:
+        return None
     if _TALK.match(shape["body"]) and verb in ("never", "do not", "don't", "must", "should"):
         return None
     if _ADDRESSED.fullmatch(head):

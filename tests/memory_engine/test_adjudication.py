@@ -139,7 +139,7 @@ def test_a_replacement_that_names_nothing_spares_what_is_hardly_related() -> Non
 
 def test_a_replacement_does_not_take_other_details_with_it() -> None:
     engine = engine_of("Mia is allergic to peanuts and cashews, carries an EpiPen, sits in room 4.12")
-    result = learn(engine, "Mia's room is 5.01 peanuts.", {"action": "replace", "targetIds": ["m0"]})
+    result = learn(engine, "Mia asked for peanuts in room 5.01.", {"action": "replace", "targetIds": ["m0"]})
     assert "EpiPen" in " ".join(current(engine))
     assert "says more" in (result.facts[0].reason or "")
 

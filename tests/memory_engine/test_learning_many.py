@@ -37,7 +37,7 @@ def test_remembering_what_a_statement_was_read_as_changes_nothing(contents: list
     quick, plain = CognitiveMemory(), CognitiveMemory()
     quick.remember(contents, turn_id="r", now=5)
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("_numbered", "_numbered_by_clause", "_clauses", "_is_simple", "_is_specific"):
+        for name in ("_frames_of", "told_apart", "frame_of", "_is_simple", "_is_specific"):
             patch.setattr(conflicts, name, getattr(conflicts, name).__wrapped__)
         patch.setattr(conflicts, "_opening", str.split)
         patch.setattr(tensions, "_normalised", normalise)
