@@ -17,8 +17,9 @@ def beside(record: Record) -> str:
 
 
 def text_keys(content: str) -> tuple[str]:
-    """The one key of a text and of all its exact restatements."""
-    written = normalise(content).replace("、", ",").rstrip(".!。 ")
+    """The one key of a text and of all its exact restatements, with a full stop or without."""
+    plain = normalise(content)
+    written = plain.replace("、", ",").rstrip(".!。 ") or plain
     return (blake2b(written.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest(),)
 
 

@@ -37,6 +37,41 @@ def test_one_fact_in_many_words_is_held_once_until_it_changes() -> None:
     assert found(changed, "Vue") == []
 
 
+@pytest.mark.parametrize(
+    ("first", "again"),
+    [
+        ("My editor is Zed", "My editor is Zed."),
+        ("我叫陳美玲，住在台北，養了兩隻柴犬", "我叫陳美玲、住在台北、養了兩隻柴犬！"),
+        ("Our port is 8080", "Ｏｕｒ ｐｏｒｔ ｉｓ ８０８０。"),
+    ],
+)
+def test_other_marks_are_no_other_statement(first: str, again: str) -> None:
+    engine = CognitiveMemory()
+    assert [fact.action for fact in engine.remember([first, again], now=1).facts] == ["added", "merged"]
+    assert current(engine) == [first]
+
+
+def test_marks_alone_are_told_apart() -> None:
+    assert CognitiveMemory().remember(["!!!!!!!!", "........"], now=1).counts.stored == 2
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        ("I love Sichuan food.", "I've stopped liking Sichuan food."),
+        ("We use Jenkins.", "We replaced Jenkins with GitHub Actions."),
+        ("Our port is 8080.", "Actually, our port is 8081.", "Correction: our port is 8082."),
+        ("I use Vim.", "I no longer use Vim.", "I use Vim again."),
+        ("Always use tabs.", "Actually, never use tabs."),
+        ("我喜欢四川菜", "我不喜欢四川菜了"),
+        ("Ich wohne in Berlin.", "Ich wohne jetzt in Hamburg."),
+    ],
+)
+def test_after_each_change_exactly_the_newest_statement_is_current(turns: tuple[str, ...]) -> None:
+    (kept,) = current(talk(*turns))
+    assert kept.rpartition(": ")[2].lower() in turns[-1].lower()
+
+
 def test_fifty_repeats_are_one_row() -> None:
     engine = talk(*["My order is #1042."] * 50)
     (item,) = engine.memories()
@@ -114,6 +149,7 @@ def test_an_update_of_one_detail_loses_no_other() -> None:
     assert "4.12" not in everything
     assert "5.01" in found(engine, "Mia room")[0]
     assert "EpiPen" in found(engine, "EpiPen")[0]
+    assert any("peanuts and cashews" in content for content in found(engine, "Mia allergies"))
 
 
 def test_an_additional_fact_retires_nothing() -> None:
