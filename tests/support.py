@@ -23,6 +23,7 @@ from worker.app import AgentApp
 from worker.build import build_worker
 from worker.client import Turn, TurnClient
 from worker.dev_server import DevServer
+from worker.draining import draining
 from worker.scripted_model import ScriptedModel
 from worker.settings import Settings
 
@@ -137,7 +138,7 @@ class RunningWorker:
         # A client of its own: a server tells workers of one queue apart by theirs.
         client = await harness.server.connect()
         worker = await build_worker(self.stack, client, harness.app, harness.settings, harness.secrets)
-        await self.stack.enter_async_context(worker)
+        await self.stack.enter_async_context(draining(worker, harness.settings.shutdown_grace))
 
     async def stop(self) -> None:
         """Drain and end."""

@@ -6,6 +6,8 @@ import logging
 import signal
 import sys
 
+from temporalio.client import Client
+
 from activities.store.errors import StoreError
 from worker.app import AgentApp, AppInvalid, load_app
 from worker.connect import CannotConnect, connect
@@ -27,7 +29,7 @@ logger = logging.getLogger("turnhold.worker")
 
 
 def main() -> int:
-    """Run the worker; the exit code is 0 after a drain and 1 when it cannot start."""
+    """Run the worker; the exit code is 0 after a drain and 1 when it cannot start or does not end."""
     arguments = _parser().parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     for name in ADDRESS_LOGGERS:
@@ -42,6 +44,7 @@ def main() -> int:
 
 
 async def _run(settings: Settings, app_name: str | None) -> None:
+    """Run until a signal says to stop. A worker that the SDK does not let end, ends the process from here."""
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -52,21 +55,31 @@ async def _run(settings: Settings, app_name: str | None) -> None:
     client = await connect()
     # Imported here, for it takes seconds: whatever is wrong with the settings, the app or the address is told before.
     from worker.build import running_worker
+    from worker.draining import NotDrained
 
     await _announce_search_attributes(RegisteredAttributes(client), client.namespace)
-    async with running_worker(client, app, settings, load_secrets()) as worker:
-        if not settings.has_model:
-            logger.warning("no OPENAI_API_KEY or OPENAI_BASE_URL is set: turns are answered by a scripted model")
-        if settings.max_cached_workflows < FEWEST_CACHED:
-            logger.warning(
-                "TURNHOLD_MAX_CACHED_WORKFLOWS is %s: turns that run at the same time hold each other up for seconds",
-                settings.max_cached_workflows,
-            )
-        await warn_of_other_databases(client, settings.task_queue, worker.config().get("identity") or "")
-        logger.info("ready: task queue %s, namespace %s", settings.task_queue, client.namespace)
-        await stopping.wait()
-        logger.info("draining: activities that run have %s s to end", settings.shutdown_grace)
+    try:
+        async with running_worker(client, app, settings, load_secrets()) as worker:
+            await _serve(client, worker.config().get("identity") or "", settings, stopping)
+    except NotDrained as late:
+        # The loop would wait for the SDK's tasks.
+        logger.error("%s; what it had under way goes on in other workers", late)
+        leave(1)
     logger.info("stopped")
+
+
+async def _serve(client: Client, identity: str, settings: Settings, stopping: asyncio.Event) -> None:
+    if not settings.has_model:
+        logger.warning("no OPENAI_API_KEY or OPENAI_BASE_URL is set: turns are answered by a scripted model")
+    if settings.max_cached_workflows < FEWEST_CACHED:
+        logger.warning(
+            "TURNHOLD_MAX_CACHED_WORKFLOWS is %s: turns that run at the same time hold each other up for seconds",
+            settings.max_cached_workflows,
+        )
+    await warn_of_other_databases(client, settings.task_queue, identity)
+    logger.info("ready: task queue %s, namespace %s", settings.task_queue, client.namespace)
+    await stopping.wait()
+    logger.info("draining: activities that run have %s s to end", settings.shutdown_grace)
 
 
 def _add_personas(app: AgentApp, path: str) -> None:

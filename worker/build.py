@@ -47,6 +47,7 @@ from activities.turns import TurnActivities
 from memory_engine import CognitiveMemoryOptions, Embedder
 from worker.app import AgentApp
 from worker.databases import worker_identity
+from worker.draining import draining
 from worker.executions import TemporalExecutions
 from worker.functions import announce
 from worker.gmi.open_turns import TemporalTurns
@@ -71,11 +72,14 @@ STICKY_PATIENCE = timedelta(seconds=3)
 async def running_worker(
     client: Client, app: AgentApp, settings: Settings, secrets: Mapping[str, str] | None = None
 ) -> AsyncIterator[Worker]:
-    """A worker that polls until the block ends, and then drains."""
+    """A worker that polls until the block ends, and then drains.
+
+    Raises:
+        NotDrained: the SDK did not come to an end.
+    """
     async with AsyncExitStack() as stack:
         worker = await build_worker(stack, client, app, settings, secrets or {})
-        await stack.enter_async_context(worker)
-        yield worker
+        yield await stack.enter_async_context(draining(worker, settings.shutdown_grace))
 
 
 async def build_worker(

@@ -4,6 +4,7 @@ Every handler takes whatever arguments come and validates them itself, since Tem
 number of them. Update validators refuse at no cost; signals record what they refuse; neither ever raises anything else.
 """
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -42,6 +43,7 @@ class TurnMessages:
         self._invalid = read if isinstance(read, ErrorDetails) else None
         given = TurnInput(content="") if isinstance(read, ErrorDetails) else read
         self._state = TurnState.of(given, workflow.info().workflow_id)
+        self._showing_is_due = False
 
     @workflow.update(
         name="handle_tool_results",
@@ -205,7 +207,7 @@ class TurnMessages:
             state.options = answer.options or state.options
             booking.pass_on(state, pause, [item.call_id for item in verdict.new])
             filled = self._fill_left_out() if answer.partial == "fill" else ()
-            self._show_pause()
+            self._show_pause_soon()
         return AnswerAck(
             accepted=tuple(item.call_id for item in verdict.new),
             repeated=tuple(item.call_id for item in verdict.repeated),
@@ -237,7 +239,14 @@ class TurnMessages:
         self._state.inbox.reject(refusal, channel, now)
         self._state.transcript.note("WARNING", f"A message was refused: {refusal.text}", now)
 
+    def _show_pause_soon(self) -> None:
+        """Show the pause once for all messages of one task: hundreds of them about hundreds of calls would hold it up."""
+        if not self._showing_is_due:
+            self._showing_is_due = True
+            asyncio.get_running_loop().call_soon(self._show_pause)
+
     def _show_pause(self) -> None:
+        self._showing_is_due = False
         request, info = self._state.pending_request(), workflow.info()
         shown = "" if request is None else pause_details(request, info.workflow_id, info.namespace)
         workflow.set_current_details(shown)

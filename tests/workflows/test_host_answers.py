@@ -11,6 +11,9 @@ from activities.errors import EXTERNAL_TOOL_NOT_RUN, TOOL_CALL_REJECTED
 from tests.support import Harness, external, until
 from worker.app import AgentApp, tool
 from worker.client import AnswerRefused, Turn, TurnEnded
+from workflows import messages
+from workflows.contracts import PendingRequest
+from workflows.display import pause_details
 from workflows.names import TURN_WORKFLOW
 
 RAN: list[dict[str, Any]] = []
@@ -236,6 +239,32 @@ async def test_two_hundred_answers_at_once(harness: Harness) -> None:
     await turn.result()
 
     assert tool_contents(harness) == [str(place) for place in range(200)]
+
+
+async def test_what_waits_is_shown_once_for_all_answers_that_come_together(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Shown after each, hundreds of answers about hundreds of calls would hold up their task beyond its limit."""
+    worker = await harness.work()
+    turn, ids = await paused(harness, *(["t"] * 40))
+    await worker.stop()
+    shown: list[int] = []
+
+    def counting(request: PendingRequest, *where: str) -> str:
+        shown.append(sum(call.state == "open" for call in request.tool_calls))
+        return pause_details(request, *where)
+
+    monkeypatch.setattr(messages, "pause_details", counting)
+    for call_id in ids[1:]:
+        await turn.handle.signal("handle_tool_result", {"toolCallId": call_id, "output": 1})
+    await harness.work()
+    await until(lambda: 1 in shown)
+    details = (await turn.handle.query("__temporal_workflow_metadata")).current_details
+
+    assert "Waiting for 1 of 40 calls" in details
+    # As the pause opens, and after the answers; a task that is done again shows both once more.
+    assert set(shown) == {40, 1}
+    assert len(shown) < 10
 
 
 @pytest.mark.parametrize(

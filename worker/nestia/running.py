@@ -15,6 +15,7 @@ from worker.build import build_worker
 from worker.client import TurnClient
 from worker.connect import connect
 from worker.converter import data_converter
+from worker.draining import draining
 from worker.nestia.functions import NestiaApp
 from worker.nestia.listeners import Listeners
 from worker.nestia.log import ConversationLog
@@ -79,7 +80,7 @@ async def run_agent(
     stack.callback(database.close)
     log = ConversationLog(database, place.conversation_id, place.user_id, app.named)
     left_open = await asyncio.to_thread(log.open, renamed(props.histories, app.find), int(time.time() * 1000))
-    await stack.enter_async_context(worker)
+    await stack.enter_async_context(draining(worker, settings.shutdown_grace))
     stack.push_async_callback(_cancelled, asyncio.create_task(listeners.run()))
     return Running(TurnClient(client, settings.task_queue), log, left_open)
 
