@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -11,7 +12,8 @@ import pytest_asyncio
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from tests.support import Harness
+from activities.store.database import open_database
+from tests.support import DATABASE, Harness
 from worker.dev_server import DevServer, start_dev_server
 from worker.scripted_model import ScriptedModel
 
@@ -35,9 +37,18 @@ def temporal_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevSer
     server.stop()
 
 
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated SQLite file, to be copied: migrating one for each test would be a tenth of the time of all."""
+    path = tmp_path_factory.mktemp("migrated") / "store.db"
+    open_database(f"sqlite:///{path}").close()
+    return path
+
+
 @pytest.fixture
-async def harness(temporal_server: DevServer, tmp_path: Path) -> AsyncIterator[Harness]:
+async def harness(temporal_server: DevServer, tmp_path: Path, migrated_file: Path) -> AsyncIterator[Harness]:
     """A scripted model, a database and a task queue; `harness.work(app)` starts the worker."""
+    shutil.copy(migrated_file, tmp_path / DATABASE)
     async with AsyncExitStack() as stack, ScriptedModel() as model:
         client = await temporal_server.connect()
         yield Harness(client, temporal_server, model, tmp_path, stack)
@@ -45,9 +56,11 @@ async def harness(temporal_server: DevServer, tmp_path: Path) -> AsyncIterator[H
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def module_harness(
-    temporal_server: DevServer, tmp_path_factory: pytest.TempPathFactory
+    temporal_server: DevServer, tmp_path_factory: pytest.TempPathFactory, migrated_file: Path
 ) -> AsyncIterator[Harness]:
     """A harness for all tests of a module, which run in one loop: `pytestmark = pytest.mark.asyncio(loop_scope="module")`."""
+    folder = tmp_path_factory.mktemp("module")
+    shutil.copy(migrated_file, folder / DATABASE)
     async with AsyncExitStack() as stack, ScriptedModel() as model:
         client = await temporal_server.connect()
-        yield Harness(client, temporal_server, model, tmp_path_factory.mktemp("module"), stack)
+        yield Harness(client, temporal_server, model, folder, stack)

@@ -29,6 +29,8 @@ from worker.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
+# The file in the folder of a harness.
+DATABASE = "turnhold.db"
 
 
 def external(name: str, **fields: Any) -> dict[str, Any]:
@@ -61,7 +63,7 @@ class Harness:
         """Settings of the worker: this model, this database, no long waits."""
         return Settings.model_validate(
             {
-                "database_url": f"sqlite:///{self.folder}/turnhold.db",
+                "database_url": f"sqlite:///{self.folder}/{DATABASE}",
                 "task_queue": self.task_queue,
                 "model": "scripted-1",
                 "openai_base_url": self.model.base_url,

@@ -78,7 +78,7 @@ PIECES = [
 
 
 @pytest.mark.parametrize("name", PATTERNS)
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_every_ascii_text_that_matches_has_a_clue(name: str, data: st.DataObject) -> None:
     pattern = PATTERNS[name].pattern

@@ -6,16 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.store.database import open_database
 from tests.worker.memory_service.calls import Caller, Running, running, settings_for
-
-
-@pytest.fixture(scope="session")
-def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A migrated SQLite file, to be copied."""
-    path = tmp_path_factory.mktemp("migrated") / "store.db"
-    open_database(f"sqlite:///{path}").close()
-    return path
 
 
 @pytest.fixture
