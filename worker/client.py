@@ -14,6 +14,7 @@ from temporalio.client import (
     WorkflowHandle,
     WorkflowQueryFailedError,
     WorkflowUpdateFailedError,
+    WorkflowUpdateRPCTimeoutOrCancelledError,
 )
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
@@ -34,6 +35,7 @@ from workflows.turn_state import turn_key
 
 MAX_INPUT_BYTES = 1_900_000
 ASK_SECONDS = 4.0
+ANSWER_ASKS = 3
 FIRST_POLL, LONGEST_POLL = 0.05, 1.0
 
 
@@ -156,20 +158,29 @@ class Turn:
             AnswerRefused: nothing was taken; the message says why.
             TurnEnded: the turn is over.
             NoWorker: nobody runs the turn; the answer was not delivered. `signal` works without a worker.
+            TurnSilent: whether the answer was taken is not known; ask for the turn's state, or answer again.
         """
         body = {"results": list(results), "partial": partial} | ({"userId": user_id} if user_id else {})
         _check_answer(body)
-        try:
-            return await asyncio.wait_for(
-                self.handle.execute_update("handle_tool_results", body, result_type=AnswerAck), ASK_SECONDS * 2
-            )
-        except WorkflowUpdateFailedError as refusal:
-            raise AnswerRefused(str(refusal.cause)) from refusal
-        except TimeoutError as late:
-            await self._explain_silence()
-            raise TurnError("the turn did not take the answer in time; ask for its state") from late
-        except RPCError as fault:
-            raise await self._explain(fault) from fault
+        # The turn takes one update once, however often it is sent: a worker that was just replaced may not have seen it.
+        update_id = uuid.uuid4().hex
+        for _ in range(ANSWER_ASKS):
+            try:
+                async with asyncio.timeout(ASK_SECONDS * 2) as limit:
+                    ack: AnswerAck = await self.handle.execute_update(
+                        "handle_tool_results", body, id=update_id, result_type=AnswerAck
+                    )
+                    return ack
+            except WorkflowUpdateFailedError as refusal:
+                raise AnswerRefused(str(refusal.cause)) from refusal
+            except (TimeoutError, WorkflowUpdateRPCTimeoutOrCancelledError) as late:
+                if not limit.expired() and not isinstance(late.__cause__, RPCError):
+                    # It is the caller who does not wait any longer; the SDK has its own word for that.
+                    raise asyncio.CancelledError from late
+                await self._explain_silence()
+            except RPCError as fault:
+                raise await self._explain(fault) from fault
+        raise TurnSilent("the turn did not take the answer in time; ask for its state")
 
     async def signal(self, results: Sequence[Mapping[str, Any]], *, partial: Literal["fill", "wait"] = "fill") -> None:
         """As `answer`, also while no worker is up. What the turn refuses then stands in `rejected_answers`."""

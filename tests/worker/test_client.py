@@ -1,12 +1,13 @@
 """`TurnClient` tells its caller what happens, also when nothing does."""
 
+import asyncio
 import time
 from typing import Any
 
 import pytest
 
 from tests.support import Harness, event_types, events_of, external
-from worker.client import AnswerRefused, NoWorker, TurnEnded, TurnExists, TurnFailed
+from worker.client import AnswerRefused, NoWorker, TurnEnded, TurnExists, TurnFailed, TurnSilent
 
 
 async def test_it_says_within_ten_seconds_that_no_worker_polls(harness: Harness) -> None:
@@ -104,6 +105,38 @@ async def test_a_worker_that_answers_late_does_not_end_the_wait(
     await harness.work()
 
     assert not (await turn.next_stop()).is_final
+
+
+async def test_an_answer_is_asked_again_while_somebody_polls_and_is_taken_once(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker was just replaced, and the one before it was asked."""
+    worker = await harness.work()
+    harness.model.call([("ask", {})])
+    harness.model.say("Done.")
+    turn = await harness.turns.start("Hi", externalTools=[external("ask")])
+    (call,) = (await harness.pause(turn)).tool_calls or ()
+    await worker.stop()
+    monkeypatch.setattr("worker.client.ASK_SECONDS", 0.1)
+    with pytest.raises(TurnSilent, match="did not take the answer in time"):
+        await turn.answer([{"toolCallId": call.id, "output": 1}])
+    monkeypatch.setattr("worker.client.ANSWER_ASKS", 200)
+    answering = asyncio.create_task(turn.answer([{"toolCallId": call.id, "output": 1}]))
+    await harness.work()
+
+    assert call.id in ((ack := await answering).accepted + ack.repeated)
+    assert (await turn.result()).response_text == "Done."
+
+
+async def test_a_caller_who_does_not_wait_for_its_answer_is_let_go(harness: Harness) -> None:
+    worker = await harness.work()
+    harness.model.call([("ask", {})])
+    turn = await harness.turns.start("Hi", externalTools=[external("ask")])
+    (call,) = (await harness.pause(turn)).tool_calls or ()
+    await worker.stop()
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.3):
+            await turn.answer([{"toolCallId": call.id, "output": 1}])
 
 
 async def test_a_turn_is_found_before_any_worker_has_seen_it(harness: Harness) -> None:
