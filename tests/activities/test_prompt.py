@@ -56,7 +56,7 @@ def asked(call_id: str, *, n: int = 1) -> list[Message]:
 
 
 def ids_of(messages: list[Message]) -> list[str]:
-    """The ids of the calls as they are sent; each result has that of its call, and any provider takes them."""
+    """The ids of the calls as they are sent: of each result that of its call, no two alike, and in a form that all take."""
     sent = chat_messages(messages)
     calls = [call["id"] for message in sent for call in message.get("tool_calls", ())]
     assert [message["tool_call_id"] for message in sent if message["role"] == "tool"] == calls
@@ -74,7 +74,9 @@ def test_ids_that_a_history_came_with_are_sent_in_a_form_that_every_provider_tak
 
 
 def test_an_id_that_comes_again_is_sent_as_another() -> None:
-    ids_of([*asked("run:0"), *asked("run:0", n=2), *asked("run:0"), *asked("abc123def"), *asked("abc123def")])
+    sent = ids_of([*asked("run:0"), *asked("run:0", n=2), *asked("run:0"), *asked("abc123def"), *asked("abc123def")])
+    assert len(set(sent)) == 5
+    assert sent[3] == "abc123def"
 
 
 @pytest.mark.parametrize(("form", "content"), [("null", {"content": None}), ("empty", {"content": ""}), ("omit", {})])

@@ -109,6 +109,7 @@ async def test_a_long_piece_does_not_wait_for_its_turn(store: ChunkStore, monkey
         await until(shows(store, "first"))
         stream.say("x" * BATCH_CHARS)
         await until(shows(store, "first" + "x" * BATCH_CHARS))
+    assert text_of_chunks(told(store)) == "first" + "x" * BATCH_CHARS
 
 
 async def test_spaces_alone_are_not_shown(store: ChunkStore) -> None:

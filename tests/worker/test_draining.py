@@ -62,5 +62,8 @@ async def test_a_fault_of_the_block_passes(fault: type[Exception]) -> None:
 async def test_the_block_may_take_as_long_as_it_likes() -> None:
     end = asyncio.Event()
     end.set()
+    over = asyncio.Event()
     async with draining(polling(end), 0.01, 0.01):
-        await asyncio.sleep(0.2)
+        asyncio.get_running_loop().call_later(0.2, over.set)
+        await over.wait()
+    assert over.is_set(), "the time for draining does not begin before the block has ended"

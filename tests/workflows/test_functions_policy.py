@@ -140,7 +140,10 @@ async def test_it_asks_a_person_where_a_predicate_fails(harness: Harness) -> Non
 
     rules = [Rule("run", name="createOrder", predicate="broken"), Rule("run", name="createOrder")]
     shop = await serve(harness, policy=rules, predicates={"broken": broken})
-    await waiting(harness, shop)
+    turn, call_id = await waiting(harness, shop)
+    pending = await turn.pending()
+    assert pending is not None
+    assert [(each.id, each.kind) for each in pending.tool_calls] == [(call_id, "approval")]
 
 
 async def test_it_runs_calls_of_one_reply_side_by_side_and_answers_in_their_order(harness: Harness) -> None:
